@@ -1,0 +1,1 @@
+"""The test track for System One decision models: four worlds that ask typed questions."""

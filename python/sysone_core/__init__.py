@@ -1,0 +1,1 @@
+"""The compiled core of sysone: deterministic simulators and search without a model in them."""
