@@ -1,0 +1,98 @@
+"""Text to vector with the embedded all-MiniLM-L6-v2 (int8, ONNX Runtime).
+
+One text a run, without padding: a vector depends on its text alone, to the last bit, whatever
+else the process encodes at the time. A run uses one thread; callers run several at once.
+"""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float32]
+Keep = Literal["head", "tail"]
+"""Which end of an over-long text is read: a state's tail, a candidate's head."""
+
+DATA = Path(str(files("sysone.systemone"))) / "data"
+
+# Far more characters than the model can read in tokens; keeps megabytes out of the tokenizer.
+CHARACTERS_PER_TOKEN = 64
+
+
+class Encoded(NamedTuple):
+    """A normalised vector, the tokens that were read, and whether some were left out."""
+
+    vector: Vector
+    tokens: int
+    truncated: bool
+
+
+class Encoder(Protocol):
+    """Anything that turns one text into one vector."""
+
+    @property
+    def identity(self) -> str:
+        """Name and weights' hash; heads fit only the encoder they were trained on."""
+
+    @property
+    def width(self) -> int:
+        """Components of a vector."""
+
+    def encode(self, text: str, keep: Keep) -> Encoded:
+        """The L2-normalised vector of one text. Thread-safe."""
+
+
+class EmbeddedEncoder:
+    """The encoder that comes with the package."""
+
+    def __init__(self, data: Path = DATA) -> None:
+        """Load tokenizer and graph from ``data``; about a quarter of a second."""
+        # Loaded here, not at import: the client and the question types need neither.
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        record = json.loads((data / "encoder.json").read_text())
+        self._identity = f"{record['id']}@{record['sha256']['encoder.onnx'][:12]}"
+        self._width = int(record["width"])
+        self._max_tokens = int(record["max_tokens"])
+        self._tokenizer = Tokenizer.from_file(str(data / "tokenizer.json"))
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(
+            str(data / "encoder.onnx"), options, providers=["CPUExecutionProvider"]
+        )
+
+    @property
+    def identity(self) -> str:
+        """Name and weights' hash."""
+        return self._identity
+
+    @property
+    def width(self) -> int:
+        """Components of a vector: 384."""
+        return self._width
+
+    def tokenise(self, text: str, keep: Keep) -> tuple[list[int], bool]:
+        """Token ids with the two special tokens, and whether the text had to be cut."""
+        limit = self._max_tokens * CHARACTERS_PER_TOKEN
+        cut = len(text) > limit
+        if cut:
+            text = text[-limit:] if keep == "tail" else text[:limit]
+        ids: list[int] = self._tokenizer.encode(text).ids
+        room = self._max_tokens - 2
+        inner = ids[1:-1]
+        if len(inner) > room:
+            inner = inner[-room:] if keep == "tail" else inner[:room]
+            return [ids[0], *inner, ids[-1]], True
+        return ids, cut
+
+    def encode(self, text: str, keep: Keep) -> Encoded:
+        """The L2-normalised vector, float32 [384], of one text."""
+        ids, truncated = self.tokenise(text, keep)
+        vector: Vector = self._session.run(None, {"ids": np.array(ids, np.int64)})[0]
+        return Encoded(vector, len(ids), truncated)

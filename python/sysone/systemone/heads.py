@@ -1,0 +1,99 @@
+"""Heads: small projections of state and candidate vectors before their cosine is taken.
+
+A residual head adds a low-rank correction to the vector, so that a head without weights is the
+plain encoder and a task's head leaves texts of other kinds nearly as they are:
+
+    z = normalize(e + up @ relu(down @ e + bias))
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float32]
+
+
+class HeadError(ValueError):
+    """A head's files disagree with themselves or with the encoder."""
+
+
+@dataclass(frozen=True)
+class ResidualHead:
+    """One side's correction: ``down`` [rank, width], ``bias`` [rank], ``up`` [width, rank]."""
+
+    down: Matrix
+    bias: Matrix
+    up: Matrix
+
+    def project(self, vector: Matrix) -> Matrix:
+        """The corrected vector, normalised; float32 [width] in and out."""
+        hidden = np.maximum(self.down @ vector + self.bias, 0)
+        corrected = vector + self.up @ hidden
+        projected: Matrix = (corrected / np.sqrt(np.sum(corrected * corrected))).astype(np.float32)
+        return projected
+
+
+@dataclass(frozen=True)
+class HeadPair:
+    """A named model's heads over one encoder; a side without a head is the identity."""
+
+    name: str
+    version: str
+    description: str
+    release_date: str
+    scale: float
+    """Divides nothing: logit = scale * cosine, then the request's temperature divides."""
+    state: ResidualHead | None = None
+    action: ResidualHead | None = None
+
+
+def load_heads(record_path: Path, *, encoder: str, width: int) -> HeadPair:
+    """Read ``<name>.json`` and, where it names one, the safetensors file beside it.
+
+    ``encoder`` and ``width`` are those of the encoder in use. Raises `HeadError`, naming the
+    key, where they or a weight's shape disagree with the record.
+    """
+    raw = record_path.read_bytes()
+    record: dict[str, Any] = json.loads(raw)
+    name = record["name"]
+    if record["encoder"] != encoder:
+        raise HeadError(
+            f"{record_path.name}: encoder {record['encoder']!r}, expected {encoder!r}: "
+            "a head fits only the encoder it was trained on"
+        )
+    digest = hashlib.sha256(raw)
+    sides: dict[str, ResidualHead | None] = {"state": None, "action": None}
+    if record.get("weights"):
+        from safetensors.numpy import load_file
+
+        weights_path = record_path.with_name(record["weights"])
+        digest.update(weights_path.read_bytes())
+        tensors = load_file(weights_path)
+        rank = int(record["cfg"]["rank"])
+        shapes = {"down": (rank, width), "bias": (rank,), "up": (width, rank)}
+        for side in sides:
+            parts = {}
+            for part, shape in shapes.items():
+                key = f"{side}_head.{part}"
+                if key not in tensors:
+                    raise HeadError(f"{weights_path.name}: tensor {key} is missing")
+                if tensors[key].shape != shape:
+                    raise HeadError(
+                        f"{weights_path.name}: {key} has shape {tensors[key].shape}, "
+                        f"expected {shape}"
+                    )
+                parts[part] = tensors[key].astype(np.float32)
+            sides[side] = ResidualHead(**parts)
+    return HeadPair(
+        name=name,
+        version=f"{name}@{digest.hexdigest()[:8]}",
+        description=record["description"],
+        release_date=record["release_date"],
+        scale=float(record["scale"]),
+        **sides,
+    )
