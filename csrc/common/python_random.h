@@ -1,0 +1,34 @@
+// The random streams of CPython's random.Random(text), bit for bit.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sysone {
+
+// MT19937 seeded from UTF-8 text as CPython's seeding version 2 does: the text followed by its
+// SHA-512 digest, read as one big-endian integer, cut into 32-bit words from the low end and given
+// to init_by_array. Short streams are the rule here, so the state is twisted one word at a time, as
+// it is drawn, instead of 624 words at once.
+class PythonRandom {
+  public:
+    explicit PythonRandom(std::string_view text);
+
+    // The next double in [0, 1) with 53 random bits.
+    double random();
+
+    // floor(random() * (high - low + 1)) + low: one draw, also for low == high.
+    int random_int(int low, int high);
+
+  private:
+    static constexpr std::size_t kWords = 624;
+
+    std::uint32_t next_word();
+
+    std::array<std::uint32_t, kWords> state_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace sysone
