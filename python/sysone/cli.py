@@ -1,0 +1,88 @@
+"""``sysone``: one command, with every world's own commands under it.
+
+A world's module is loaded when it is used and not before, so that ``sysone --help`` is quick and a
+world whose extra is not installed does not stand in the way of the others.
+"""
+
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Where a sub-command is."""
+
+    module: str
+    help: str
+    extra: str | None = None
+    """The optional dependencies it needs."""
+
+
+WORLDS = {
+    "trex": World("sysone.trex.cli", "A model plays Chrome's dinosaur game in real time."),
+    "serve": World("sysone.systemone.cli", "Serve decisions over HTTP."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """A group whose sub-commands are the worlds; listing them loads none.
+
+    Contexts and commands are of click's types, which typer has moved between its versions.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The worlds' names."""
+        return list(WORLDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A world's own command, which this loads; None for an unknown name."""
+        world = WORLDS.get(cmd_name)
+        return None if world is None else _load(cmd_name, world)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the worlds without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, world.help) for name, world in WORLDS.items()])
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    help="Fast cores and an honest test track for System One decision models.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _sysone() -> None:
+    """Fast cores and an honest test track for System One decision models."""
+
+
+def main() -> NoReturn:
+    """The command as a program; does not return."""
+    try:
+        sys.exit(app(prog_name="sysone"))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _load(name: str, world: World) -> Any:
+    try:
+        module = importlib.import_module(world.module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] in ("sysone", "sysone_core"):
+            raise
+        remedy = f": pip install 'sysone-core[{world.extra}]'" if world.extra else ""
+        typer.echo(f"sysone {name} needs the package {error.name}{remedy}", err=True)
+        raise typer.Exit(1) from None
+    command = typer.main.get_command(module.app)
+    # An app that holds its command under the same name is that command.
+    return getattr(command, "commands", {}).get(name, command)

@@ -1,0 +1,185 @@
+"""Seeds played in real time, one after the other, and their file kept up to date."""
+
+import statistics
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sysone.runs.progress import Progress, Task
+from sysone.systemone.endpoints import ENDPOINTS
+from sysone.systemone.local import local_server
+from sysone.trex.arena import Arena
+from sysone.trex.ask import Prompt
+from sysone.trex.baselines import POLICIES, Conditions, play_baseline
+from sysone.trex.pilot import CourseStyle, Pilot
+from sysone.trex.player import RemoteBrain
+from sysone.trex.report import (
+    Baseline,
+    Results,
+    SeedRow,
+    Settings,
+    seed_line,
+    seed_row,
+    summarise,
+    write_results,
+)
+from sysone.trex.workers import Workers
+from sysone_core.trex import FPS, FRAME_MS
+
+SLEEP_S: Final = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is played; the command line's options."""
+
+    model: str = "local"
+    seeds: int = 5
+    seed: int = 0
+    duration_s: float = 60.0
+    shield: bool = True
+    lockstep: int | None = None
+    inflight: int = 6
+    course_style: CourseStyle = "original"
+    prompt: Prompt = "labeled"
+    base_url: str | None = None
+    """Where the endpoint is; by default as `sysone.systemone.endpoints` says."""
+
+    @property
+    def mode(self) -> str:
+        """``realtime`` or ``lockstepN``."""
+        return "realtime" if self.lockstep is None else f"lockstep{self.lockstep}"
+
+    @property
+    def tag(self) -> str:
+        """Name of the run in file names and seed lines."""
+        return f"{self.model}_{self.mode}" + ("" if self.shield else "_noshield")
+
+    @property
+    def frames(self) -> int:
+        """Frames of a seed."""
+        return int(self.duration_s * FPS)
+
+    @property
+    def requests(self) -> int:
+        """Requests at a time: one in lockstep."""
+        return 1 if self.lockstep is not None else self.inflight
+
+    @property
+    def settings(self) -> Settings:
+        """For the summary."""
+        return Settings(
+            mode=self.mode,
+            shield=self.shield,
+            course_style=self.course_style,
+            prompt=self.prompt,
+            duration_s=self.duration_s,
+            inflight=self.requests,
+        )
+
+
+def play(options: Options, out: Path, progress: Progress) -> Results:
+    """Play every seed; the file ``out`` holds the finished ones at any time.
+
+    Raises:
+        PlayerError: the endpoint cannot be played with; the text says why.
+        LocalServerError: the embedded server did not come up.
+        RunError: ``out`` cannot be written.
+    """
+    rows: list[SeedRow] = []
+    with _endpoint(options) as base_url:
+        for seed in range(options.seed, options.seed + options.seeds):
+            row = play_seed(options, seed, base_url, progress)
+            rows.append(row)
+            results = Results(summary=summarise(rows, options.settings), results=rows)
+            write_results(out, results)
+            progress.result(seed_line(options.tag, row))
+    results = Results(
+        summary=results.summary,
+        results=rows,
+        baselines=_baselines(options, rows, progress),
+    )
+    write_results(out, results)
+    return results
+
+
+def play_seed(options: Options, seed: int, base_url: str | None, progress: Progress) -> SeedRow:
+    """Play one seed in real time (or lockstep) with a player process of its own.
+
+    Raises:
+        PlayerError: the player could not be started or warmed up.
+    """
+    task = progress.task(f"seed {seed}", total=options.frames)
+    brain = RemoteBrain(options.model, options.requests, base_url)
+    try:
+        pilot = Pilot(
+            brain,
+            clock=time.perf_counter,
+            guarded=options.shield,
+            prompt=options.prompt,
+            lockstep=options.lockstep,
+            seed=seed,
+            course=options.course_style,
+        )
+        samples_ms = brain.warm(pilot.moment(), options.prompt)
+        pilot.times.start_from(samples_ms)
+        progress.note(f"{brain.name}: {brain.detail}, warm answer {min(samples_ms):.0f} ms")
+        arena = Arena([pilot], time.perf_counter)
+        workers = Workers(pilot, brain)
+        try:
+            arena.start()
+            _run(arena, pilot, options.frames, task)
+            return seed_row(seed, arena, pilot)
+        finally:
+            workers.close()
+    finally:
+        brain.close()
+        task.finish()
+
+
+def _run(arena: Arena, pilot: Pilot, frames: int, task: Task) -> None:
+    """Real time counts the arena's frames, lockstep those that the game played."""
+    shown = 0
+    while (done := _done(arena, pilot)) < frames:
+        # Never past the end, so that every undisturbed seed has the same score.
+        arena.advance(most=frames - done)
+        pilot.game.drain_events()
+        if done - shown >= FPS // 2:
+            shown = done
+            task.update(done, f"score {pilot.game.score}")
+        time.sleep(SLEEP_S)
+    task.update(frames, f"score {pilot.game.score}")
+
+
+def _done(arena: Arena, pilot: Pilot) -> int:
+    return arena.frame if pilot.lockstep is None else pilot.game_frames
+
+
+def _baselines(
+    options: Options, rows: Sequence[SeedRow], progress: Progress
+) -> dict[str, Baseline]:
+    landed_ms = [row.latency_ms_p50 for row in rows if row.latency_ms_p50 is not None]
+    conditions = Conditions(
+        latency_ms=statistics.median(landed_ms) if landed_ms else FRAME_MS,
+        inflight=options.inflight,
+        guarded=options.shield,
+        course=options.course_style,
+        ticks=options.frames,
+    )
+    task = progress.task("baselines", total=len(POLICIES) * len(rows))
+    found = {
+        policy: play_baseline(policy, [row.seed for row in rows], conditions, on_seed=task.advance)
+        for policy in POLICIES
+    }
+    task.finish()
+    return found
+
+
+def _endpoint(options: Options) -> AbstractContextManager[str | None]:
+    """Where the player asks; a kind without an address is a server of ours for the run."""
+    if options.base_url is None and ENDPOINTS[options.model].base_url() is None:
+        return local_server()
+    return nullcontext(options.base_url)

@@ -1,0 +1,81 @@
+"""A match on a simulated clock: answers land on a schedule instead of when threads finish."""
+
+import heapq
+from collections.abc import Callable
+
+from sysone.trex.arena import Arena
+from sysone.trex.pilot import Decision, Pilot
+from sysone_core.trex import FRAME_MS
+
+Answerer = Callable[[Decision, int], int]
+"""Fills a decision's answer or error and returns the tick before which it is delivered.
+
+It is called with the tick that the question is asked before, which is the earliest it may return.
+"""
+
+
+class VirtualClock:
+    """Seconds that pass by whole frames; give it to a `Pilot` as its clock."""
+
+    def __init__(self) -> None:
+        self.ticks = 0
+
+    def __call__(self) -> float:
+        """The time of the tick that goes on."""
+        return self.ticks * FRAME_MS / 1000
+
+
+class VirtualMatch:
+    """Drives the one pilot of ``arena``; ``clock`` is the pilot's, if it has a virtual one."""
+
+    def __init__(
+        self,
+        arena: Arena,
+        answer: Answerer,
+        clock: VirtualClock | None = None,
+    ) -> None:
+        (self.pilot,) = arena.pilots
+        self.arena = arena
+        self._answer = answer
+        self._clock = clock if clock is not None else VirtualClock()
+        self._under_way: list[tuple[int, int, Decision]] = []
+        self._waiting_for = 0
+
+    def start(self) -> None:
+        """Start the game and ask about its first moment."""
+        self.arena.start()
+        self._ask()
+
+    def tick(self) -> None:
+        """Deliver what has come, in the order of arrival, and run one frame."""
+        coming = self.arena.frame + 1
+        due = []
+        while self._under_way and self._under_way[0][0] <= coming:
+            due.append(heapq.heappop(self._under_way)[-1])
+        # A question that is asked meanwhile has a tick to itself, however soon its answer comes.
+        for decision in due:
+            self._waiting_for -= 1
+            self.pilot.deliver(decision)
+            self._ask()
+        self._clock.ticks = coming
+        self.arena.tick()
+        self._ask()
+
+    def _ask(self) -> None:
+        while self._waiting_for < self.pilot.inflight:
+            decision = self.pilot.next_question()
+            if decision is None:
+                return
+            self._waiting_for += 1
+            tick = self._answer(decision, self.arena.frame + 1)
+            heapq.heappush(self._under_way, (tick, decision.seq, decision))
+
+
+def play(pilot: Pilot, answer: Answerer, ticks: int, clock: VirtualClock | None = None) -> Arena:
+    """Play ``pilot``'s game for so many ticks; returns the arena for its report."""
+    arena = Arena([pilot], clock or VirtualClock())
+    match = VirtualMatch(arena, answer, clock)
+    match.start()
+    for _ in range(ticks):
+        match.tick()
+    return arena
