@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
 from sysone.runs import RunError
 from sysone.runs.atomic import dumps, write_bytes, write_json, write_text
 

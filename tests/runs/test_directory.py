@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from sysone.runs import RunError
 from sysone.runs.directory import RunDirectory, differences, read_manifest
 

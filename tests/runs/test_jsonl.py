@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from sysone.runs import RunError
 from sysone.runs.jsonl import JsonlWriter, iterate, read
 

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from sysone.runs.progress import Progress
 
 SHOW = """

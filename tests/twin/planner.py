@@ -4,6 +4,7 @@ The pure transitions equal engine and held keys exactly; a search asks, for ever
 answer may have, whether some continuation survives to the horizon.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -30,6 +31,9 @@ MS_PER_FRAME = {
 }
 
 Lock = tuple[str, int] | None
+
+# A search is a few calls deep for every frame of its horizon, which slow players stretch to 308.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
 
 
 class Trex(NamedTuple):

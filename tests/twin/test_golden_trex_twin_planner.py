@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from twin.golden_rows import plan_row, snapshot
 from twin.planner import Planner, World
 from twin.shield import protect
