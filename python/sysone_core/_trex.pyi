@@ -355,8 +355,9 @@ class Plan:
 class Planner:
     """Proves which keys are safe to hold or press when a late answer lands."""
 
-    max_horizon: int
     def __init__(self, max_horizon: int = 150) -> None: ...
+    @property
+    def max_horizon(self) -> int: ...
     def horizon(self, snap: Snapshot) -> int:
         """Frames until everything on screen is passed, 12 to ``max_horizon``."""
     def plan(
