@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <span>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "common/sha512.h"
@@ -66,6 +68,27 @@ std::vector<std::uint32_t> seed_words(std::string_view text) {
     return words;
 }
 
+std::uint32_t twist(std::uint32_t word, std::uint32_t following, std::uint32_t shifted) {
+    const std::uint32_t mixed = (word & 0x80000000U) | (following & 0x7fffffffU);
+    return shifted ^ (mixed >> 1) ^ ((mixed & 1U) != 0 ? 0x9908b0dfU : 0U);
+}
+
+std::uint32_t temper(std::uint32_t word) {
+    word ^= word >> 11;
+    word ^= (word << 7) & 0x9d2c5680U;
+    word ^= (word << 15) & 0xefc60000U;
+    return word ^ (word >> 18);
+}
+
+// 53 bits from two words, the first one high.
+double to_double(std::uint32_t first, std::uint32_t second) {
+    return ((first >> 5) * 67108864.0 + (second >> 6)) / 9007199254740992.0;
+}
+
+int scaled(double random, int low, int high) {
+    return static_cast<int>(std::floor(random * (high - low + 1))) + low;
+}
+
 }  // namespace
 
 PythonRandom::PythonRandom(std::string_view text) { init_by_array(state_, seed_words(text)); }
@@ -74,25 +97,80 @@ std::uint32_t PythonRandom::next_word() {
     const std::size_t i = next_;
     const std::size_t following = i + 1 == kWords ? 0 : i + 1;
     const std::size_t shifted = i + kShift < kWords ? i + kShift : i + kShift - kWords;
-    const std::uint32_t mixed = (state_[i] & 0x80000000U) | (state_[following] & 0x7fffffffU);
-    state_[i] = state_[shifted] ^ (mixed >> 1) ^ ((mixed & 1U) != 0 ? 0x9908b0dfU : 0U);
+    state_[i] = twist(state_[i], state_[following], state_[shifted]);
     next_ = following;
-
-    std::uint32_t word = state_[i];
-    word ^= word >> 11;
-    word ^= (word << 7) & 0x9d2c5680U;
-    word ^= (word << 15) & 0xefc60000U;
-    return word ^ (word >> 18);
+    return temper(state_[i]);
 }
 
 double PythonRandom::random() {
-    const std::uint32_t high = next_word() >> 5;
-    const std::uint32_t low = next_word() >> 6;
-    return (high * 67108864.0 + low) / 9007199254740992.0;
+    const std::uint32_t first = next_word();
+    return to_double(first, next_word());
 }
 
-int PythonRandom::random_int(int low, int high) {
-    return static_cast<int>(std::floor(random() * (high - low + 1))) + low;
+int PythonRandom::random_int(int low, int high) { return scaled(random(), low, high); }
+
+std::array<PythonRandomPrefix, PythonRandomPrefix::kLanes> PythonRandomPrefix::prepare(
+    std::array<std::string, kLanes> texts) {
+    using Lanes = std::array<std::uint32_t, kLanes>;
+    std::array<Lanes, kWords> state;
+    std::array<Lanes, kWords> addend;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const std::vector<std::uint32_t> key = seed_words(texts[lane]);
+        if (key.size() > kWords) throw std::length_error("text: too long to seed a stream");
+        for (std::size_t k = 0, j = 0; k < kWords; ++k, j = j + 1 == key.size() ? 0 : j + 1) {
+            addend[k][lane] = key[j] + static_cast<std::uint32_t>(j);
+        }
+        for (std::size_t i = 0; i < kWords; ++i) state[i][lane] = kArrayStart[i];
+    }
+
+    // init_by_array on all lanes, see above
+    const auto mix = [&](std::size_t i, std::uint32_t factor, const Lanes& plus) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            const std::uint32_t previous = state[i - 1][lane];
+            state[i][lane] =
+                (state[i][lane] ^ ((previous ^ (previous >> 30)) * factor)) + plus[lane];
+        }
+    };
+    const auto minus = [](std::size_t i) {
+        Lanes lanes;
+        lanes.fill(0U - static_cast<std::uint32_t>(i));
+        return lanes;
+    };
+    for (std::size_t i = 1; i < kWords; ++i) mix(i, 1664525U, addend[i - 1]);
+    state[0] = state[kWords - 1];
+    mix(1, 1664525U, addend[kWords - 1]);
+    for (std::size_t i = 2; i < kWords; ++i) mix(i, 1566083941U, minus(i));
+    state[0] = state[kWords - 1];
+    mix(1, 1566083941U, minus(1));
+    state[0].fill(0x80000000U);
+
+    static_assert(kKept + kShift < kWords, "the kept words read only words not yet twisted");
+    std::array<PythonRandomPrefix, kLanes> prepared;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        PythonRandomPrefix& stream = prepared[lane];
+        for (std::size_t i = 0; i < kKept; ++i) {
+            stream.words_[i] =
+                temper(twist(state[i][lane], state[i + 1][lane], state[i + kShift][lane]));
+        }
+        stream.text_ = std::move(texts[lane]);
+    }
+    return prepared;
 }
+
+std::uint32_t PythonRandomPrefix::next_word() {
+    if (next_ < kKept) return words_[next_++];
+    if (!whole_) {
+        whole_.emplace(text_);
+        for (std::size_t i = 0; i < kKept; ++i) whole_->next_word();
+    }
+    return whole_->next_word();
+}
+
+double PythonRandomPrefix::random() {
+    const std::uint32_t first = next_word();
+    return to_double(first, next_word());
+}
+
+int PythonRandomPrefix::random_int(int low, int high) { return scaled(random(), low, high); }
 
 }  // namespace sysone

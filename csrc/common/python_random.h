@@ -4,6 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace sysone {
@@ -23,12 +26,36 @@ class PythonRandom {
     int random_int(int low, int high);
 
   private:
+    friend class PythonRandomPrefix;
     static constexpr std::size_t kWords = 624;
 
     std::uint32_t next_word();
 
     std::array<std::uint32_t, kWords> state_;
     std::size_t next_ = 0;
+};
+
+// The same stream, prepared together with others: seeding is a chain of dependent multiplications,
+// so four chains side by side cost little more than one. Only the first words are kept; a stream
+// that draws beyond them is seeded anew in full.
+class PythonRandomPrefix {
+  public:
+    static constexpr std::size_t kLanes = 4;
+
+    static std::array<PythonRandomPrefix, kLanes> prepare(std::array<std::string, kLanes> texts);
+
+    double random();
+    int random_int(int low, int high);
+
+  private:
+    static constexpr std::size_t kKept = 32;
+
+    std::uint32_t next_word();
+
+    std::string text_;
+    std::array<std::uint32_t, kKept> words_{};
+    std::size_t next_ = 0;
+    std::optional<PythonRandom> whole_;
 };
 
 }  // namespace sysone

@@ -175,7 +175,9 @@ void register_courses(py::module_& m) {
             "spec",
             [](const Course& course, const Game& game, int index, const std::string& source) {
                 check_place(game.run_index(), index, game.speed());
-                return course.spec(game.run_index(), index, game.speed(), game.history(), source);
+                CourseStreams streams;
+                return course.spec({game.run_index(), index, game.speed(), game.history()}, streams,
+                                   source);
             },
             py::arg("game"), py::arg("index"), py::arg("source") = "random");
     struct RandomCourse : Course {};
@@ -195,7 +197,8 @@ void register_courses(py::module_& m) {
             check_place(run_index, index, speed);
             History past;
             for (auto kind = kinds.rbegin(); kind != kinds.rend(); ++kind) past.push(*kind);
-            return Course{parse_style(style), seed}.spec(run_index, index, speed, past);
+            CourseStreams streams;
+            return Course{parse_style(style), seed}.spec({run_index, index, speed, past}, streams);
         },
         py::arg("style"), py::arg("seed"), py::arg("run_index"), py::arg("index"), py::arg("speed"),
         py::arg("history") = std::vector<Kind>{},

@@ -1,8 +1,7 @@
 #include "trex/course.h"
 
 #include <algorithm>
-
-#include "common/python_random.h"
+#include <utility>
 
 namespace sysone::trex {
 namespace {
@@ -34,15 +33,32 @@ const Phase& phase_at(int obstacle_index, double speed) {
     return speed < 9.1 ? kBirdAttack : kFinal;
 }
 
-Spec Course::original_spec(int run_index, int index, double speed, const History& history,
+PythonRandomPrefix CourseStreams::stream(std::int64_t seed, int run_index, int index) {
+    constexpr int kLanes = static_cast<int>(PythonRandomPrefix::kLanes);
+    const bool prepared =
+        seed == seed_ && run_index == run_index_ && index >= first_ && index < first_ + kLanes;
+    if (!prepared) {
+        const std::string run = "course-" + std::to_string(seed) + "-" + std::to_string(run_index);
+        std::array<std::string, PythonRandomPrefix::kLanes> texts;
+        for (int lane = 0; lane < kLanes; ++lane) {
+            texts[static_cast<std::size_t>(lane)] = run + "-" + std::to_string(index + lane);
+        }
+        streams_ = PythonRandomPrefix::prepare(std::move(texts));
+        seed_ = seed;
+        run_index_ = run_index;
+        first_ = index;
+    }
+    return streams_[static_cast<std::size_t>(index - first_)];
+}
+
+Spec Course::original_spec(const Place& place, CourseStreams& streams,
                            std::string_view source) const {
-    PythonRandom random("course-" + std::to_string(seed) + "-" + std::to_string(run_index) + "-" +
-                        std::to_string(index));
+    PythonRandomPrefix random = streams.stream(seed, place.run_index, place.index);
     // the draw order is the contract: rejected kinds cost a draw, birds alone draw a height
     Kind kind;
     do {
         kind = static_cast<Kind>(random.random_int(0, kKinds - 1));
-    } while (history.too_many(kind) || speed < kind_info(kind).min_speed);
+    } while (place.history.too_many(kind) || place.speed < kind_info(kind).min_speed);
     const KindInfo& info = kind_info(kind);
 
     Spec spec;
@@ -56,16 +72,16 @@ Spec Course::original_spec(int run_index, int index, double speed, const History
     return spec;
 }
 
-Spec Course::spec(int run_index, int index, double speed, const History& history,
-                  std::string_view source) const {
-    Spec spec = original_spec(run_index, index, speed, history, source);
+Spec Course::spec(const Place& place, CourseStreams& streams, std::string_view source) const {
+    Spec spec = original_spec(place, streams, source);
     if (style == CourseStyle::kOriginal) return spec;
 
-    const Phase& phase = phase_at(index, speed);
-    if (&phase == &kBirdAttack && !history.too_many(Kind::kPterodactyl)) {
+    const Phase& phase = phase_at(place.index, place.speed);
+    if (&phase == &kBirdAttack && !place.history.too_many(Kind::kPterodactyl)) {
         spec.kind = Kind::kPterodactyl;
         spec.size = 1;
-        spec.y = kBirdAttackHeights[static_cast<std::size_t>(index) % kBirdAttackHeights.size()];
+        spec.y =
+            kBirdAttackHeights[static_cast<std::size_t>(place.index) % kBirdAttackHeights.size()];
     }
     if (&phase == &kWarmUp) spec.size = 1;
     spec.gap = std::max(spec.gap, phase.gap_floor);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/python_random.h"
 #include "trex/obstacle.h"
 
 namespace sysone::trex {
@@ -36,15 +37,33 @@ struct Phase {
 
 const Phase& phase_at(int obstacle_index, double speed);
 
+// Where one draw is made.
+struct Place {
+    int run_index;
+    int index;
+    double speed;
+    const History& history;
+};
+
+// The streams of a run's next obstacles, prepared a few at a time.
+class CourseStreams {
+  public:
+    PythonRandomPrefix stream(std::int64_t seed, int run_index, int index);
+
+  private:
+    std::array<PythonRandomPrefix, PythonRandomPrefix::kLanes> streams_;
+    std::int64_t seed_ = 0;
+    int run_index_ = -1;
+    int first_ = 0;
+};
+
 struct Course {
     CourseStyle style = CourseStyle::kOriginal;
     std::int64_t seed = 0;
 
-    Spec spec(int run_index, int index, double speed, const History& history,
-              std::string_view source = "random") const;
+    Spec spec(const Place& place, CourseStreams& streams, std::string_view source = "random") const;
     // The original style's draws, also for a staged course (the rule check falls back to them).
-    Spec original_spec(int run_index, int index, double speed, const History& history,
-                       std::string_view source) const;
+    Spec original_spec(const Place& place, CourseStreams& streams, std::string_view source) const;
 };
 
 }  // namespace sysone::trex

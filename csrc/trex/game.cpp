@@ -180,9 +180,10 @@ void Game::update_obstacles(double dt) {
 }
 
 void Game::add_obstacle() {
-    Spec spec = course_.spec(run_index_, obstacle_index_, speed_, history_);
+    const Place place{run_index_, obstacle_index_, speed_, history_};
+    Spec spec = course_.spec(place, course_streams_);
     if (history_.too_many(spec.kind) || speed_ < kind_info(spec.kind).min_speed) {
-        spec = course_.original_spec(run_index_, obstacle_index_, speed_, history_, "rule");
+        spec = course_.original_spec(place, course_streams_, "rule");
     }
     obstacles_.emplace_back(spec, speed_, next_obstacle_id_++);
     ++obstacle_index_;

@@ -89,6 +89,7 @@ class Game {
 
     std::int64_t seed_;
     Course course_;
+    CourseStreams course_streams_;
     GameOptions options_;
     std::optional<Scenery> scenery_;
     Dino dino_;
