@@ -145,7 +145,9 @@ def play(
         return
     place = context.ensure_object(Place)
     if model is None and place.model_required:
-        raise typer.BadParameter(f"is missing; it takes one of {', '.join(Model)}.", context, None)
+        raise typer.BadParameter(
+            f"nothing given, expected one of {', '.join(Model)}.", param_hint="--model"
+        )
     # Only now: --help and usage errors need no compiled module.
     from sysone.trex.match import Options
 

@@ -79,8 +79,8 @@ class RemoteBrain:
         try:
             self.name, self.model, self.detail, self.usd_per_token = self._ready()
         except BaseException:
+            self._pipe.close()  # which ends the child, if it still lives
             self._end_process()
-            self._pipe.close()
             raise
         self._reader.start()
 
@@ -181,12 +181,19 @@ def serve(
 ) -> None:
     """Answer requests from ``pipe`` until it says ``None`` or breaks."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    backend: Backend | None
+    first: tuple[Any, ...]
     try:
         backend = make_backend(kind, inflight, base_url)
+        first = ("ready", backend.name, backend.model, backend.detail, backend.usd_per_token)
     except Exception as error:
-        pipe.send(("error", _reason(error)))
+        backend, first = None, ("error", _reason(error))
+    try:
+        pipe.send(first)
+    except OSError:
+        return  # the game is gone
+    if backend is None:
         return
-    pipe.send(("ready", backend.name, backend.model, backend.detail, backend.usd_per_token))
     planner = Planner()
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     sending = threading.Lock()
