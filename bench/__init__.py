@@ -1,0 +1,1 @@
+"""Measures what this project promises; see README.md in this folder."""
