@@ -45,8 +45,6 @@ class Log:
 
     def __call__(self, decision: Decision, tick: int) -> int:
         row = next(self._rows)
-        assert decision.timing is not None
-        assert decision.snapshot is not None
         first, gap, period = decision.timing
         assert {
             "seq": decision.seq,

@@ -30,6 +30,10 @@ def pilot(inflight: int = 1, lockstep: int | None = None) -> Pilot:
     return Pilot(Nobody(inflight=inflight), clock=lambda: 0.0, lockstep=lockstep)
 
 
+def question_of(seq: int, **fields: Any) -> Decision:
+    return Decision(seq, snapshot(Game(0)), Timing((1, 1), (1, 1)), **fields)
+
+
 def as_lists(timing: Timing) -> list[Any]:
     return [list(timing.first), list(timing.gap), timing.period]
 
@@ -74,7 +78,7 @@ def test_premise(units: dict[str, Any]) -> None:
         player.dropped.extend(dropped)
         player.accepted_actions = dict(actions)
         seq, asked_epoch, pending_seq, pending = question
-        decision = Decision(seq=seq, epoch=asked_epoch, pending_seq=pending_seq, pending=pending)
+        decision = question_of(seq, epoch=asked_epoch, pending_seq=pending_seq, pending=pending)
         assert player.premise_holds(decision) is holds
 
 
@@ -91,7 +95,7 @@ def test_when_a_question_may_be_asked(units: dict[str, Any]) -> None:
         player.view = View(frame, moment, run=0, applied=applied, epoch=0)
         player.times.typical_frames = typical
         player.last_asked = last_asked
-        player.finished = deque([Decision(seq=seq, executed="run") for seq in finished], maxlen=16)
+        player.finished = deque([question_of(seq, executed="run") for seq in finished], maxlen=16)
         question = player.next_question()
         assert [
             question is not None,

@@ -26,8 +26,6 @@ def test_an_undisturbed_survivor_scores_697(seed: int, course: CourseStyle) -> N
     planner = Planner()
 
     def best(decision: Decision, tick: int) -> int:
-        assert decision.snapshot is not None
-        assert decision.timing is not None
         plan = planner.plan(decision.snapshot, *decision.timing)
         decision.answer = answer_of(plan, {plan.best: 1.0}, True, inference_ms=1.0)
         return tick

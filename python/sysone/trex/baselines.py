@@ -111,8 +111,6 @@ def _answerer(policy: Policy, stream: random.Random, conditions: Conditions) -> 
     frames = max(1, round(conditions.latency_ms / FRAME_MS))
 
     def answer(decision: Decision, tick: int) -> int:
-        assert decision.snapshot is not None
-        assert decision.timing is not None
         plan = planner.plan(decision.snapshot, *decision.timing)
         chosen = policy(plan, stream)
         decision.answer = answer_of(

@@ -15,6 +15,7 @@ from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
 from sysone.systemone.endpoints import EndpointError, load_env
 from sysone.systemone.local import LocalServerError
+from sysone.trex.interrupt import RunInterrupted
 
 if TYPE_CHECKING:
     from sysone.trex.match import Options
@@ -148,24 +149,32 @@ def play(
         raise typer.BadParameter(
             f"nothing given, expected one of {', '.join(Model)}.", param_hint="--model"
         )
-    # Only now: --help and usage errors need no compiled module.
-    from sysone.trex.match import Options
+    try:
+        # Only now: --help and usage errors need no compiled module.
+        from sysone.trex.match import Options
 
-    options = Options(
-        model=(model or Model.local).value,
-        seeds=seeds,
-        seed=seed,
-        duration_s=duration,
-        shield=not no_shield,
-        lockstep=lockstep,
-        inflight=inflight,
-        course_style=course_style.value,
-        prompt=prompt.value,
-    )
-    if out is None:
-        out = place.results / f"{options.tag}.json"
-    _check_writable(out)
-    _run(options, out, place.env)
+        options = Options(
+            model=(model or Model.local).value,
+            seeds=seeds,
+            seed=seed,
+            duration_s=duration,
+            shield=not no_shield,
+            lockstep=lockstep,
+            inflight=inflight,
+            course_style=course_style.value,
+            prompt=prompt.value,
+        )
+        if out is None:
+            out = place.results / f"{options.tag}.json"
+        _check_writable(out)
+        load_env(place.env)
+        _play(options, out)
+    except (KeyboardInterrupt, RunInterrupted) as error:
+        typer.echo(f"sysone trex: {str(error) or 'interrupted'}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except (EndpointError, LocalServerError, RunError) as error:
+        typer.echo(f"sysone trex: {error}", err=True)
+        raise typer.Exit(1) from None
 
 
 def _check_writable(out: Path) -> None:
@@ -182,25 +191,17 @@ def _check_writable(out: Path) -> None:
         ) from None
 
 
-def _run(options: "Options", out: Path, env: Path) -> None:
+def _play(options: "Options", out: Path) -> None:
     from sysone.trex.match import play as play_seeds
-    from sysone.trex.player import SWITCH_INTERVAL_S, PlayerError
+    from sysone.trex.player import SWITCH_INTERVAL_S
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    try:
-        load_env(env)
-        with Progress() as progress:
-            results = play_seeds(options, out, progress)
-            progress.note(f"results in {out}")
-    except KeyboardInterrupt:
-        typer.echo(f"sysone trex: interrupted; finished seeds are in {out}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    except (EndpointError, LocalServerError, PlayerError, RunError) as error:
-        typer.echo(f"sysone trex: {error}", err=True)
-        raise typer.Exit(1) from None
+    with Progress() as progress:
+        results = play_seeds(options, out, progress)
+        progress.note(f"results in {out}")
     typer.echo(dumps(results.summary, indent=1))
 
 
 def main(place: Place | None = None) -> NoReturn:
     """The command as a program; does not return."""
-    sys.exit(app(obj=place, standalone_mode=True))
+    sys.exit(app(obj=place))

@@ -14,6 +14,7 @@ from sysone.systemone.local import local_server
 from sysone.trex.arena import Arena
 from sysone.trex.ask import Prompt
 from sysone.trex.baselines import POLICIES, Conditions, play_baseline
+from sysone.trex.interrupt import RunInterrupted
 from sysone.trex.pilot import CourseStyle, Pilot
 from sysone.trex.player import RemoteBrain
 from sysone.trex.report import (
@@ -88,22 +89,29 @@ def play(options: Options, out: Path, progress: Progress) -> Results:
         PlayerError: the endpoint cannot be played with; the text says why.
         LocalServerError: the embedded server did not come up.
         RunError: ``out`` cannot be written.
+        RunInterrupted: the user wanted no more.
     """
     rows: list[SeedRow] = []
-    with _endpoint(options) as base_url:
-        for seed in range(options.seed, options.seed + options.seeds):
-            row = play_seed(options, seed, base_url, progress)
-            rows.append(row)
-            results = Results(summary=summarise(rows, options.settings), results=rows)
-            write_results(out, results)
-            progress.result(seed_line(options.tag, row))
-    results = Results(
-        summary=results.summary,
-        results=rows,
-        baselines=_baselines(options, rows, progress),
-    )
-    write_results(out, results)
-    return results
+    try:
+        with _endpoint(options) as base_url:
+            for seed in range(options.seed, options.seed + options.seeds):
+                row = play_seed(options, seed, base_url, progress)
+                write_results(out, _results(options, [*rows, row]))
+                rows.append(row)
+                progress.result(seed_line(options.tag, row))
+        # Only now: they would take the processor from a game in real time.
+        results = _results(options, rows, _baselines(options, rows, progress))
+        write_results(out, results)
+        return results
+    except KeyboardInterrupt:
+        kept = f"{len(rows)} finished of {options.seeds} seeds in {out}" if rows else "no seed"
+        raise RunInterrupted(f"interrupted; kept {kept}") from None
+
+
+def _results(
+    options: Options, rows: list[SeedRow], baselines: dict[str, Baseline] | None = None
+) -> Results:
+    return Results(summary=summarise(rows, options.settings), results=rows, baselines=baselines)
 
 
 def play_seed(options: Options, seed: int, base_url: str | None, progress: Progress) -> SeedRow:

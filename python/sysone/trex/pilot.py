@@ -64,12 +64,12 @@ class Decision:
     """A question, and its answer once there is one."""
 
     seq: int
+    snapshot: Snapshot
+    """What the question is about; the answer that is about to land is pending in it."""
+    timing: Timing
     run: int = 0
     view_frame: int = 0
     epoch: int = 0
-    snapshot: Snapshot | None = None
-    """What the question is about; the answer that is about to land is pending in it."""
-    timing: Timing | None = None
     sent_s: float = 0.0
     pending: Action | None = None
     pending_seq: int | None = None

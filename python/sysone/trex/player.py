@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from multiprocessing.connection import Connection
 from typing import Any, Final, Protocol
 
+from sysone.runs.errors import RunError
 from sysone.trex.backend import ApiBackend
 from sysone.trex.decide import WARM_COUNT, Answer, Backend, Timing, think, warm
 from sysone_core.trex import Planner, Snapshot
@@ -27,7 +28,7 @@ CLOSE_TIMEOUT_S: Final = 5.0
 STOPPED: Final = "The player process stopped"
 
 
-class PlayerError(RuntimeError):
+class PlayerError(RunError):
     """The player could not answer; the text is the reason it gave."""
 
 

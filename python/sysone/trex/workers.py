@@ -68,8 +68,6 @@ class Workers:
 
     def _carry(self, decision: Decision) -> None:
         pilot = self._pilot
-        assert decision.snapshot is not None
-        assert decision.timing is not None
         try:
             decision.answer = self._brain.think(
                 decision.snapshot, decision.timing, pilot.prompt, pilot.guarded
