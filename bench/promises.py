@@ -8,6 +8,11 @@ import msgspec
 FILE = Path(__file__).parent / "promises.toml"
 
 
+def shown(number: float) -> str:
+    """Three digits, as much as the machine's noise leaves."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
 class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A bound on one statistic in the promise's unit. Shown, never gated: it is no ratio."""
 
@@ -21,8 +26,8 @@ class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def __str__(self) -> str:
-        bounds = [f"≤ {self.at_most:g}"] if self.at_most is not None else []
-        bounds += [f"≥ {self.at_least:g}"] if self.at_least is not None else []
+        bounds = [f"≤ {shown(self.at_most)}"] if self.at_most is not None else []
+        bounds += [f"≥ {shown(self.at_least)}"] if self.at_least is not None else []
         return f"{self.statistic} {' and '.join(bounds)}"
 
 

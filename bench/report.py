@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.measure import Measurement
-from bench.promises import Promise
+from bench.promises import Promise, shown
 
 COLUMNS = ("promise", "value", "reference", "ratio", "gate", "target", "p50 / p95 / p99 / max")
 
@@ -59,12 +59,6 @@ def cells(entry: dict[str, Any]) -> tuple[str, ...]:
         f"{shown(entry['target'])}×" + (" ✓" if entry["target_met"] else ""),
         spread.strip(),
     )
-
-
-def shown(number: float) -> str:
-    if abs(number) >= 1000:
-        return f"{number:,.0f}"
-    return f"{number:.3g}"
 
 
 def print_table(entries: list[dict[str, Any]], console: Console) -> None:

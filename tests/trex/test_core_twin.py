@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from sysone_core import trex as core
 from twin import course, engine, obstacle, planner, shield
+from twin.golden_rows import scenery_row
 from twin.strategies import (
     actions,
     core_moment,
     held_keys,
     moments,
+    plain,
     plan_fields,
     plays,
     seeds,
@@ -77,7 +79,7 @@ def test_games_agree_after_every_frame(
     seed: int, style: Any, invincible: bool, scenery: bool, play: list[tuple[str, int]]
 ) -> None:
     ours = core.Game(seed, style, invincible=invincible, scenery=scenery)
-    twin = engine.Game(seed, style, invincible)
+    twin = engine.Game(seed, style, invincible, scenery)
     calls = {"J": ours.press_jump, "D": ours.press_duck, "U": ours.release_duck, "R": ours.restart}
     for letters, frames in [("J", 235), *play]:
         for letter in letters:
@@ -88,6 +90,8 @@ def test_games_agree_after_every_frame(
             ours.step()
             twin.step()
             assert ours.packed_record() == twin.packed_record()
+        if scenery:
+            assert drawn(ours) == scenery_row(twin)
     events, twin.events = twin.events, []
     assert ours.drain_events() == events
     for name in (
@@ -110,13 +114,20 @@ def test_games_agree_after_every_frame(
         assert twin_moment(core.snapshot(ours, held)) == planner.snapshot(twin, held)
 
 
+def drawn(game: core.Game) -> Any:
+    state = {key: plain(value) for key, value in game.scenery.items()}
+    del state["restart_frame"]
+    return state
+
+
 @cases(100)
-@given(seeds, styles, st.integers(0, 3000), plays)
-def test_many_frames_at_once_are_single_frames(
+@given(seeds, styles, st.integers(0, 3000) | st.integers(3500, 6000), plays)
+def test_many_frames_at_once_are_single_frames_by_day_and_night(
     seed: int, style: Any, start: int, play: list[tuple[str, int]]
 ) -> None:
-    ours = core.Game(seed, style, scenery=False, invincible=True)
-    twin = engine.Game(seed, style, invincible=True)
+    # The night begins at 700 points, some 3,600 frames after the start.
+    ours = core.Game(seed, style, invincible=True)
+    twin = engine.Game(seed, style, invincible=True, scenery=True)
     calls = {"J": ours.press_jump, "D": ours.press_duck, "U": ours.release_duck, "R": ours.restart}
     for letters, frames in [("J", start), *play]:
         for letter in letters:
@@ -126,6 +137,7 @@ def test_many_frames_at_once_are_single_frames(
         for _ in range(frames):
             twin.step()
         assert ours.packed_record() == twin.packed_record()
+        assert drawn(ours) == scenery_row(twin)
 
 
 @cases(600)

@@ -1,4 +1,4 @@
-"""The game at 60 frames a second in plain Python, without scenery.
+"""The game at 60 frames a second in plain Python.
 
 Every inherited quirk is kept: the toggle in `Dino.set_duck`, the time base by animation status,
 the landing that turns a drop into a duck, and the front obstacle leaving for any that left.
@@ -9,6 +9,7 @@ from math import ceil
 
 from twin.course import course_spec, too_many
 from twin.obstacle import FRAME_MS, KINDS, Obstacle, collides, js_round, make_obstacle
+from twin.scenery import MS_PER_FRAME, Scenery
 
 SPEED = 6
 ACCELERATION = 0.001
@@ -20,13 +21,6 @@ MIN_JUMP_Y = 63
 MAX_JUMP_Y = 30
 GRAVITY = 0.6
 DROP_VELOCITY = -5
-STATUS_MS = {
-    "waiting": 1000 / 3,
-    "running": 1000 / 12,
-    "jumping": 1000 / 60,
-    "ducking": 1000 / 8,
-    "crashed": 1000 / 60,
-}
 STATUS_CODES = {"waiting": 0, "running": 1, "jumping": 2, "ducking": 3, "crashed": 4}
 KIND_CODES = {name: code for code, name in enumerate(KINDS)}
 
@@ -42,7 +36,8 @@ def jump_step(
 
 
 class Dino:
-    def __init__(self) -> None:
+    def __init__(self, scenery: Scenery | None) -> None:
+        self.scenery = scenery
         self.x = self.x_initial = 0
         self.y = GROUND_Y
         self.velocity = 0.0
@@ -57,6 +52,8 @@ class Dino:
         if self.playing_intro and self.x < 50:
             self.x += js_round(50 / 1500 * dt)
             self.x_initial = self.x
+        if self.scenery is not None:
+            self.scenery.animate(dt, self.status, status is not None)
         if self.speed_drop and self.y == GROUND_Y:
             self.speed_drop = False
             self.set_duck(True)
@@ -72,7 +69,7 @@ class Dino:
 
     def update_jump(self, dt: float) -> None:
         self.y, self.velocity, reached, ended = jump_step(
-            self.y, self.velocity, self.speed_drop, STATUS_MS[self.status], dt
+            self.y, self.velocity, self.speed_drop, MS_PER_FRAME[self.status], dt
         )
         self.reached_min_height |= reached
         if ended and self.reached_min_height and self.velocity < DROP_VELOCITY:
@@ -104,9 +101,16 @@ class Dino:
 
 
 class Game:
-    def __init__(self, seed: int = 0, style: str = "original", invincible: bool = False) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        style: str = "original",
+        invincible: bool = False,
+        scenery: bool = False,
+    ) -> None:
         self.seed, self.style, self.invincible = seed, style, invincible
-        self.dino = Dino()
+        self.scenery = Scenery(seed) if scenery else None
+        self.dino = Dino(self.scenery)
         self.run_index = self.obstacle_index = 0
         self.speed: float = SPEED
         self.distance = self.running_time = self.intro_ms = self.crash_ms = 0.0
@@ -156,20 +160,28 @@ class Game:
         self.speed = SPEED
         self.clear_score()
         self.obstacles = []
+        if self.scenery is not None:
+            self.scenery.restart()
         self.dino.reset()
         self.events.append("press")
         self.inverted = False
         self.invert_timer = 0.0
+        if self.scenery is not None:
+            self.scenery.clear_restart()
         self.step()
 
     # one frame
 
     def step(self) -> None:
         dt = FRAME_MS
+        dino, scenery = self.dino, self.scenery
+        if scenery is not None:
+            scenery.fade(dt, self.inverted)
         if self.crashed:
             self.crash_ms += dt
+            if scenery is not None:
+                scenery.crashed(dt)
             return
-        dino = self.dino
         if self.playing:
             if dino.jumping:
                 dino.update_jump(dt)
@@ -178,7 +190,7 @@ class Game:
                 self.playing_intro = dino.playing_intro = self.activated = True
                 self.intro_ms = 0.0
             if self.playing_intro:
-                self.update_horizon(0)
+                self.update_horizon(0, night=False)
                 self.intro_ms += dt
                 if self.intro_ms >= INTRO_MS:
                     self.running_time = 0.0
@@ -186,7 +198,7 @@ class Game:
             else:
                 if not self.activated:
                     dt = 0.0
-                self.update_horizon(dt)
+                self.update_horizon(dt, self.inverted)
             if self.hits():
                 self.game_over()
             else:
@@ -195,7 +207,9 @@ class Game:
                     self.speed += ACCELERATION
             self.update_score(dt)
             self.update_night(dt)
-        if self.playing:
+        # The waiting dinosaur blinks three times; nothing else of it changes before the start.
+        blinks = scenery is not None and not self.activated and scenery.blink_count < 3
+        if self.playing or blinks:
             dino.update(dt)
 
     def hits(self) -> bool:
@@ -213,13 +227,17 @@ class Game:
         self.deaths += 1
         self.achievement = False
         self.crash_ms = 0.0
+        if self.scenery is not None:
+            self.scenery.clear_restart()
         if self.dino.ducking:
             self.dino.x += 1
         self.dino.update(100, "crashed")
         if self.distance > self.high_score:
             self.high_score = ceil(self.distance)
 
-    def update_horizon(self, dt: float) -> None:
+    def update_horizon(self, dt: float, night: bool) -> None:
+        if self.scenery is not None:
+            self.scenery.update(dt, self.speed, night)
         if self.running_time <= CLEAR_TIME_MS:
             return
         left = 0

@@ -48,6 +48,29 @@ def plan_row(plan: Plan) -> dict[str, Any]:
     }
 
 
+def scenery_row(game: Game) -> dict[str, Any]:
+    scenery = game.scenery
+    assert scenery is not None
+    return {
+        "clouds": scenery.clouds,
+        "horizon_x": scenery.ground_x,
+        "horizon_source": scenery.ground_texture,
+        "night": [
+            scenery.opacity,
+            scenery.moon_x,
+            scenery.phase,
+            scenery.draw_stars,
+            scenery.stars,
+        ],
+        "blink": [scenery.blink_count, scenery.blink_delay],
+        "invert_timer": game.invert_timer,
+        "invert_fade": scenery.invert_fade,
+        "trex_sprite": scenery.sprite,
+        "trex_anim_frame": scenery.frame,
+        "trex_timer": scenery.timer,
+    }
+
+
 def frame_row(game: Game) -> list[Any]:
     flags = (
         game.playing,

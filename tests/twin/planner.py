@@ -15,7 +15,6 @@ from twin.engine import (
     DROP_VELOCITY,
     GROUND_Y,
     MAX_SPEED,
-    STATUS_MS,
     Game,
     jump_step,
 )
@@ -24,11 +23,7 @@ from twin.obstacle import FRAME_MS, Box, collides, obstacle_step
 ACTIONS = ("jump", "duck", "run")
 DUCK_LEAD_FRAMES = 14
 TREX_WIDTH = 44
-MS_PER_FRAME = {
-    "jump": STATUS_MS["jumping"],
-    "duck": STATUS_MS["ducking"],
-    "run": STATUS_MS["running"],
-}
+MS_PER_FRAME = {"jump": 1000 / 60, "duck": 1000 / 8, "run": 1000 / 12}
 
 Lock = tuple[str, int] | None
 

@@ -127,6 +127,13 @@ def twin_moment(snap: core.Snapshot) -> Snapshot:
     )
 
 
+def plain(value: Any) -> Any:
+    """Lists where there may be tuples, so that drawn states of both sides compare."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def plan_fields(plan: Any) -> dict[str, Any]:
     """Every field of a plan of either side, with the order of its mappings."""
     return {

@@ -1,12 +1,15 @@
 """The pure-Python twin against recorded games, courses and physics."""
 
+import copy
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import pytest
+
 from twin.course import course_spec, phase
 from twin.engine import CALLS, Game, jump_step
-from twin.golden_rows import KIND_NAMES, frame_row, spec_row, trex
+from twin.golden_rows import KIND_NAMES, frame_row, scenery_row, spec_row, trex
 from twin.obstacle import Spec, collides, js_round, make_obstacle, obstacle_step
 from twin.planner import after, end_of_frame, enforce, impulse_jump, trex_frame
 
@@ -71,13 +74,14 @@ def test_physics(golden: Golden) -> None:
         assert list(jump_step(y, velocity, bool(drop), ms_per_frame)) == wanted
 
 
-def test_games_frame_by_frame(golden: Golden) -> None:
+@pytest.mark.parametrize("scenery", [False, True])
+def test_games_frame_by_frame(golden: Golden, scenery: bool) -> None:
     for trace in golden("trex", "engine_short.json.gz")["traces"]:
-        game = Game(trace["seed"], trace["style"], trace["invincible"])
+        game = Game(trace["seed"], trace["style"], trace["invincible"], scenery)
         for letter in trace["start_calls"]:
             CALLS[letter](game)
         assert frame_row(game) == trace["state_after_start"]
-        events = []
+        events, drawn = [], []
         frames = zip(trace["calls"], trace["frames"], strict=True)
         for frame, (letters, wanted) in enumerate(frames, start=1):
             for letter in letters:
@@ -87,6 +91,9 @@ def test_games_frame_by_frame(golden: Golden) -> None:
             if game.events:
                 events.append([frame, game.events])
                 game.events = []
+            if scenery and frame % 30 == 0:
+                drawn.append([frame, copy.deepcopy(scenery_row(game))])
+        assert drawn == (trace["scenery_every_30"] if scenery else [])
         assert [[frame, names] for frame, names in trace["events"]] == events
         assert (game.deaths, game.high_score) == (trace["deaths"], trace["high_score"])
 
