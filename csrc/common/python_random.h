@@ -36,11 +36,11 @@ class PythonRandom {
 };
 
 // The same stream, prepared together with others: seeding is a chain of dependent multiplications,
-// so four chains side by side cost little more than one. Only the first words are kept; a stream
+// so eight chains side by side cost little more than one. Only the first words are kept; a stream
 // that draws beyond them is seeded anew in full.
 class PythonRandomPrefix {
   public:
-    static constexpr std::size_t kLanes = 4;
+    static constexpr std::size_t kLanes = 8;
 
     static std::array<PythonRandomPrefix, kLanes> prepare(std::array<std::string, kLanes> texts);
 
