@@ -77,6 +77,17 @@ def test_key_and_model_come_from_the_environment(
     assert backend.usd_per_token == pytest.approx(0.042e-6)
 
 
+def test_a_proxy_is_not_asked_for_this_machine(
+    endpoint: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    backend = ApiBackend("clm", base_url=endpoint.url)
+    assert read(backend.ask(STATE, QUESTIONS))["run"] == 0.7
+    backend.close()
+
+
 def test_missing_key_is_named() -> None:
     with pytest.raises(RuntimeError) as refused:
         ApiBackend("jev")

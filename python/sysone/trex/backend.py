@@ -16,6 +16,7 @@ from sysone.trex.ask import Questions
 from sysone.trex.decide import Reply
 
 TIMEOUT_S: Final = 5.0
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 class ApiBackend:
@@ -57,6 +58,8 @@ class ApiBackend:
                 base_url=self.base_url,
                 headers={"Authorization": f"Bearer {key}"} if key else None,
                 timeout=timeout_s,
+                # A proxy of the environment is for the world outside, not for this machine.
+                trust_env=httpx.URL(self.base_url).host not in LOOPBACK,
                 limits=httpx.Limits(
                     max_connections=connections, max_keepalive_connections=connections
                 ),
