@@ -1,6 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+
 from sysone.systemone.cache import VectorCache
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from sysone.systemone.encoder import DATA, EmbeddedEncoder
 
 REFERENCE = Path(__file__).parents[1] / "data" / "systemone"

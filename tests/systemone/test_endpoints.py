@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+
 from sysone.systemone import ENDPOINTS, EndpointError, load_env
 
 

@@ -3,6 +3,7 @@ import math
 from typing import Any
 
 import pytest
+
 from sysone.systemone import Choice, Engine, Noul, RequestError, Score, UnknownModelError
 from sysone.systemone.engine import embedded_models
 

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+
 from sysone.systemone.questions import (
     Choice,
     Noul,

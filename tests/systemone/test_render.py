@@ -1,4 +1,5 @@
 import pytest
+
 from sysone.systemone.models import candidate_texts
 from sysone.systemone.questions import Choice, Noul, Score
 from sysone.systemone.render import MAX_DEPTH, RenderError, render, render_state

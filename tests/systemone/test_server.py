@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from sysone.systemone import Choice, CLMClient, Engine, Noul, Score, SystemOneError, local_server
 
 QUESTIONS: dict[str, Any] = {

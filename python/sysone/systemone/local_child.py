@@ -13,8 +13,9 @@ import time
 
 from sysone.systemone.engine import Engine
 from sysone.systemone.questions import Choice
-from sysone.systemone.server import DEFAULT_HOST, bind, make_server
+from sysone.systemone.server import bind, make_server
 
+HOST = "127.0.0.1"
 WATCH_INTERVAL_S = 0.5
 GRACE_S = 4.0
 
@@ -30,7 +31,7 @@ def wait_for_end(parent: int) -> None:
 
 def main(parent: int) -> None:
     """Bind, load, announce, serve until the parent is gone."""
-    listener = bind(DEFAULT_HOST, 0)
+    listener = bind(HOST, 0)
     engine = Engine()
     # The first run sizes the runtime's buffers; no caller should wait for that.
     engine.answer("warm up", {"w": Choice({"a": None, "b": None})})
@@ -45,7 +46,7 @@ def main(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
     port = listener.getsockname()[1]
     # The socket listens already: a call between this line and the first accept just waits.
-    print(json.dumps({"url": f"http://{DEFAULT_HOST}:{port}"}), flush=True)
+    print(json.dumps({"url": f"http://{HOST}:{port}"}), flush=True)
     server.run(sockets=[listener])
 
 

@@ -20,9 +20,6 @@ from sysone.systemone.engine import Decision, Engine, UnknownModelError
 from sysone.systemone.questions import RequestError
 from sysone.systemone.wire import parse_body
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8700
-
 MAX_BODY_BYTES = 32 << 20
 
 # A body above this is parsed beside the event loop, which would stand still meanwhile.

@@ -1,0 +1,1 @@
+"""Training and measuring heads; needs the ``train`` extra where it says so."""
