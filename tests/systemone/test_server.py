@@ -144,6 +144,15 @@ def test_unreachable_server_is_a_typed_error() -> None:
     assert url in caught.value.message
 
 
+def test_a_proxy_does_not_stand_between_us_and_this_machine(
+    base_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with CLMClient(base_url) as client:
+        assert client.check().latency_ms > 0
+
+
 def test_a_half_sent_body_blocks_nobody(base_url: str) -> None:
     host, port = base_url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as slow:

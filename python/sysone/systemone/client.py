@@ -13,6 +13,7 @@ from sysone.systemone.questions import Choice, Question, to_wire
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8700"
 DEFAULT_MODEL = "clm-latest"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 T = TypeVar("T")
 
@@ -56,6 +57,8 @@ class CLMClient:
             self._http = httpx.Client(
                 base_url=self.base_url,
                 timeout=timeout,
+                # A proxy of the environment is for the world outside, not for this machine.
+                trust_env=httpx.URL(self.base_url).host not in LOOPBACK,
                 headers={"Authorization": f"Bearer {key}"} if key else None,
             )
         except httpx.InvalidURL as error:
