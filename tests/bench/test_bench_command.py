@@ -132,18 +132,15 @@ def test_the_gate(run: Callable[..., Result]) -> None:
     assert run(text, measurements).exit_code == 0
 
 
-def test_a_busy_moment_gets_a_second_try(
-    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ratios = iter([1.0, 3.0, 1.0, 1.5])
-
-    def measured(*_: object) -> Measurement:
-        return Measurement(1.0, 1.0, next(ratios))
-
-    monkeypatch.setattr(command, "measure", measured)
-    measurements = {"trex.fast": lambda: Direct(1, 1)}
+def test_a_busy_moment_gets_a_second_try(run: Callable[..., Result]) -> None:
+    ratios = iter([1.0, 3.0, 1.0, 1.5, 1.0, 9.0])
+    measurements = {"trex.fast": lambda: Direct(1.0, next(ratios))}
     assert run(promise(), measurements, "--gate").exit_code == 0
-    assert run(promise(), measurements, "--gate").exit_code == 1
+    failed = run(promise(), measurements, "--gate")
+    assert failed.exit_code == 1
+    assert "trex.fast: 1.5 times" in failed.stderr
+    # Without the gate there is nothing to be spared from.
+    assert "1× ✗" in run(promise(), measurements).stdout
 
 
 def test_one_broken_measurement_does_not_hide_the_others(
