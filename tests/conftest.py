@@ -15,8 +15,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--golden-dir",
         metavar="DIR",
-        help="read golden data from DIR (with or without a folder per world) instead of tests/data; "
-        "files that DIR lacks are skipped by name",
+        help="read golden data from DIR (with or without a folder for each world) instead of "
+        "tests/data; files that DIR lacks are skipped by name",
     )
 
 

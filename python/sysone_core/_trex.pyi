@@ -413,9 +413,7 @@ class Search:
 class StaggeredSearch(Search):
     """Safety with several requests in flight, one asked at least every ``period`` frames."""
 
-    def __init__(
-        self, world: World, gap: tuple[int, int], horizon: int, period: int
-    ) -> None: ...
+    def __init__(self, world: World, gap: tuple[int, int], horizon: int, period: int) -> None: ...
 
 def protect(snap: Snapshot, action: Action, urgent: int = 12, horizon: int = 42) -> Action:
     """The live shield: the action itself when it survives, else one that does."""
