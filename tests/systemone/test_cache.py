@@ -31,7 +31,7 @@ def test_the_least_recently_used_goes_first() -> None:
 def test_flags_and_replaced_rows() -> None:
     cache = VectorCache(4, budget_bytes=64)
     cache.put("a", row(1), flag=True)
-    assert cache.get(["a"])[1].tolist() == [True]
+    assert cache.get(["a"])[1] == [True]
     cache.put("a", row(2))
     rows, flags, _ = cache.get(["a"])
     assert rows[0, 0] == 2
@@ -44,7 +44,7 @@ def test_budget_zero_remembers_nothing() -> None:
     rows, flags, missing = cache.get(["a", "b"])
     assert missing == [0, 1]
     assert rows.shape == (2, 4)
-    assert not flags.any()
+    assert not any(flags)
 
 
 def test_long_texts_are_told_apart() -> None:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from sysone.systemone import Choice, Engine, Noul, Score
 from sysone.systemone.cli import app
+from sysone.systemone.embeddings import Embeddings
 from sysone.systemone.encoder import EmbeddedEncoder
 from sysone.systemone.engine import embedded_models
 from sysone.systemone.heads import HeadError, load_heads
@@ -158,20 +159,13 @@ def test_a_trained_head_learns_its_task_and_leaves_the_rest(tmp_path: Path) -> N
     assert record["training"]["seeds"] == [5000, 5011]
 
     encoder = EmbeddedEncoder()
-    caches = {"tail": _no_cache(), "head": _no_cache()}
     heads = load_heads(tmp_path / "words.json", encoder=encoder.identity, width=encoder.width)
-    model = CosineModel(heads, encoder, caches, 0)
+    model = CosineModel(heads, Embeddings(encoder, 0), 0)
     assert evaluate(model, examples(things[12:], 6000))["words"].accuracy >= 0.9
     general = list(general_choices(100, 9))
     plain = embedded_models(encoder)[0]
     before, after = (evaluate(m, general)["general-template"].accuracy for m in (plain, model))
     assert after >= before - 0.03
-
-
-def _no_cache() -> "object":
-    from sysone.systemone.cache import VectorCache
-
-    return VectorCache(384, 0)
 
 
 def test_training_on_evaluation_seeds_is_refused(tmp_path: Path) -> None:

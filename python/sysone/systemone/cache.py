@@ -35,9 +35,7 @@ class VectorCache:
             return text
         return blake2b(text.encode(), digest_size=16).digest()
 
-    def get(
-        self, texts: Sequence[str]
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_], list[int]]:
+    def get(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], list[bool], list[int]]:
         """Rows [n, width], flags [n], and the indices of the texts that are not here.
 
         The rows of missing texts hold no meaning until the caller fills them.
@@ -58,8 +56,8 @@ class VectorCache:
             self.misses += len(missing)
             if not self.capacity:
                 empty = np.empty((len(keys), self._rows.shape[1]), np.float32)
-                return empty, np.zeros(len(keys), np.bool_), missing
-            return self._rows[places], self._flags[places], missing
+                return empty, [False] * len(keys), missing
+            return self._rows[places], self._flags[places].tolist(), missing
 
     def put(self, text: str, vector: npt.NDArray[np.float32], flag: bool = False) -> None:
         """Remember one vector; the least recently used makes room."""

@@ -5,6 +5,8 @@ else the process encodes at the time. A run uses one thread; callers run several
 """
 
 import json
+import time
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -30,8 +32,16 @@ class Encoded(NamedTuple):
     truncated: bool
 
 
+class EncoderError(RuntimeError):
+    """The encoder cannot be reached or does not do its work; not the caller's fault."""
+
+
+class DeadlineError(RuntimeError):
+    """The time limit was reached before every text was encoded."""
+
+
 class Encoder(Protocol):
-    """Anything that turns one text into one vector."""
+    """Anything that turns texts into vectors."""
 
     @property
     def identity(self) -> str:
@@ -39,10 +49,18 @@ class Encoder(Protocol):
 
     @property
     def width(self) -> int:
-        """Components of a vector."""
+        """Components of a vector; 0 as long as it is not known."""
 
     def encode(self, text: str, keep: Keep) -> Encoded:
         """The L2-normalised vector of one text. Thread-safe."""
+
+    def encode_many(
+        self, items: Sequence[tuple[str, Keep]], deadline: float | None
+    ) -> Iterator[Encoded]:
+        """The vectors of texts in their order, as they are ready. Thread-safe.
+
+        Raises `DeadlineError` when `time.monotonic` passes ``deadline``, and `EncoderError`.
+        """
 
 
 class EmbeddedEncoder:
@@ -96,3 +114,12 @@ class EmbeddedEncoder:
         ids, truncated = self.tokenise(text, keep)
         vector: Vector = self._session.run(None, {"ids": np.array(ids, np.int64)})[0]
         return Encoded(vector, len(ids), truncated)
+
+    def encode_many(
+        self, items: Sequence[tuple[str, Keep]], deadline: float | None
+    ) -> Iterator[Encoded]:
+        """One text after the other: a batch would change bits (see the module's text)."""
+        for done, (text, keep) in enumerate(items):
+            if deadline is not None and time.monotonic() > deadline:
+                raise DeadlineError(f"time for {done} of {len(items)} unseen texts")
+            yield self.encode(text, keep)

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from sysone.systemone.answers import Answer, Usage, answer
-from sysone.systemone.cache import VectorCache
-from sysone.systemone.encoder import DATA, EmbeddedEncoder, Encoder, Keep
+from sysone.systemone.embeddings import Embeddings
+from sysone.systemone.encoder import DATA, EmbeddedEncoder, Encoder
 from sysone.systemone.heads import load_heads
-from sysone.systemone.models import CosineModel, DecisionModel, ModelEntry
+from sysone.systemone.models import CosineModel, DecisionModel, ModelEntry, candidate_texts
 from sysone.systemone.questions import (
     MAX_OPTIONS,
     Fault,
@@ -22,7 +22,7 @@ from sysone.systemone.questions import (
     RequestError,
     check_request,
 )
-from sysone.systemone.render import RenderError
+from sysone.systemone.render import RenderError, render_state
 
 DEFAULT_MODEL = "default"
 
@@ -64,16 +64,12 @@ def embedded_models(
 ) -> list[DecisionModel]:
     """The models that come with the package, on one encoder and one pair of caches."""
     encoder = encoder or EmbeddedEncoder()
-    embeddings: dict[Keep, VectorCache] = {
-        "tail": VectorCache(encoder.width, cache_bytes // 2),
-        "head": VectorCache(encoder.width, cache_bytes // 2),
-    }
+    embeddings = Embeddings(encoder, cache_bytes)
     return [
         CosineModel(
             load_heads(
                 DATA / "heads" / f"{name}.json", encoder=encoder.identity, width=encoder.width
             ),
-            encoder,
             embeddings,
             cache_bytes,
         )
@@ -85,13 +81,21 @@ class Engine:
     """Named models and the one way from a request to its answers. Thread-safe."""
 
     def __init__(
-        self, models: list[DecisionModel] | None = None, *, max_options: int = MAX_OPTIONS
+        self,
+        models: list[DecisionModel] | None = None,
+        *,
+        max_options: int = MAX_OPTIONS,
+        strict_length: bool = False,
     ) -> None:
-        """Serve ``models``, the first being the default; the embedded ones if none are given."""
+        """Serve ``models``, the first being the default; the embedded ones if none are given.
+
+        ``strict_length`` refuses a request of which a text would be cut.
+        """
         models = embedded_models() if models is None else models
         self._models = {model.entry.name: model for model in models}
         self._default = models[0].entry.name
         self.max_options = max_options
+        self.strict_length = strict_length
 
     @property
     def models(self) -> list[ModelEntry]:
@@ -121,27 +125,34 @@ class Engine:
         """Check a request body against this engine's limits; raises `RequestError`."""
         return check_request(body, max_options=self.max_options)
 
-    def decide(self, request: Request, *, cached: bool = False) -> Decision | None:
+    def decide(
+        self, request: Request, *, cached: bool = False, deadline: float | None = None
+    ) -> Decision | None:
         """Answer a checked request; with ``cached`` None unless every vector is at hand.
 
-        Raises `UnknownModelError`, and `RequestError` where a text cannot be laid out.
+        ``deadline`` is a time of `time.monotonic`. Raises `UnknownModelError`, `RequestError`
+        where a text cannot be laid out or had to be cut under ``strict_length``, `DeadlineError`
+        and `EncoderError`.
         """
         model = self.model(request.model)
+        try:
+            scored = model.score_all(
+                request.state, list(request.questions.values()), cached=cached, deadline=deadline
+            )
+        except RenderError as error:
+            raise RequestError([_misfit(request, error)]) from None
+        if scored is None:
+            return None
         answers: dict[str, Answer] = {}
         truncated = []
         tokens = 0
-        for name, question in request.questions.items():
-            try:
-                scored = model.score(request.state, question, cached=cached)
-            except RenderError as error:
-                fault = Fault(("body", "questions", name), f"state or question: {error}", "text")
-                raise RequestError([fault]) from None
-            if scored is None:
-                return None
-            answers[name] = answer(question, scored.logits, request.temperature)
-            tokens += scored.input_tokens
-            if scored.truncated:
+        for (name, question), found in zip(request.questions.items(), scored, strict=True):
+            answers[name] = answer(question, found.logits, request.temperature)
+            tokens += found.input_tokens
+            if found.truncated:
                 truncated.append(name)
+        if truncated and self.strict_length:
+            raise RequestError([_cut(name) for name in truncated])
         usage = Usage(input_tokens=tokens, billing_units=len(answers))
         return Decision(model.version, answers, usage, frozenset(truncated))
 
@@ -163,3 +174,23 @@ class Engine:
         decision = self.decide(request)
         assert decision is not None
         return decision.to_wire()
+
+
+def _misfit(request: Request, error: RenderError) -> Fault:
+    """Where the text that cannot be laid out is."""
+    loc: tuple[str, ...] = ("body", "state")
+    for name, question in request.questions.items():
+        try:
+            render_state("", question.instructions)
+            candidate_texts(question)
+        except RenderError:
+            loc = ("body", "questions", name)
+    return Fault(loc, str(error), "text")
+
+
+def _cut(name: str) -> Fault:
+    return Fault(
+        ("body", "questions", name),
+        "the state or a candidate is longer than the model reads, and this server refuses to cut",
+        "too_long",
+    )

@@ -10,7 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,17 @@ class HeadError(ValueError):
     """A head's files disagree with themselves or with the encoder."""
 
 
+class Head(Protocol):
+    """One side's projection."""
+
+    @property
+    def width(self) -> int:
+        """Components of what it makes."""
+
+    def project(self, vector: Matrix) -> Matrix:
+        """The projected, normalised vector of one of the encoder's; float32 [width]."""
+
+
 @dataclass(frozen=True)
 class ResidualHead:
     """One side's correction: ``down`` [rank, width], ``bias`` [rank], ``up`` [width, rank]."""
@@ -29,6 +40,11 @@ class ResidualHead:
     down: Matrix
     bias: Matrix
     up: Matrix
+
+    @property
+    def width(self) -> int:
+        """The encoder's width: a correction leaves it as it is."""
+        return len(self.up)
 
     def project(self, vector: Matrix) -> Matrix:
         """The corrected vector, normalised; float32 [width] in and out."""
@@ -48,8 +64,8 @@ class HeadPair:
     release_date: str
     scale: float
     """Divides nothing: logit = scale * cosine, then the request's temperature divides."""
-    state: ResidualHead | None = None
-    action: ResidualHead | None = None
+    state: Head | None = None
+    action: Head | None = None
 
 
 def load_heads(record_path: Path, *, encoder: str, width: int) -> HeadPair:

@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from sysone.systemone.cache import VectorCache
-from sysone.systemone.encoder import Encoder, Keep, Vector
-from sysone.systemone.heads import HeadPair, ResidualHead
+from sysone.systemone.embeddings import Embeddings, Rows
+from sysone.systemone.encoder import Keep
+from sysone.systemone.heads import Head, HeadPair
 from sysone.systemone.questions import Choice, Question, Score
 from sysone.systemone.render import render, render_state
 
@@ -53,6 +54,19 @@ class DecisionModel(Protocol):
         Raises `RenderError` where a text cannot be laid out.
         """
 
+    def score_all(
+        self,
+        state: object,
+        questions: Sequence[Question],
+        *,
+        cached: bool = False,
+        deadline: float | None = None,
+    ) -> list[Scored] | None:
+        """The same for several questions about one state; each gets what it would get alone.
+
+        Raises `DeadlineError` when `time.monotonic` passes ``deadline``, and `EncoderError`.
+        """
+
 
 def candidate_texts(question: Question) -> list[str]:
     """The text of each candidate: the description, or the option's name without one."""
@@ -75,24 +89,16 @@ def candidate_texts(question: Question) -> list[str]:
 class CosineModel:
     """State and candidates encoded apart, projected by a pair of heads, compared by cosine.
 
-    ``embeddings`` holds the encoder's vectors and may be shared by several models of one
-    encoder, as long as each gives the same text the same side; projections are the model's own.
+    ``embeddings`` may be shared by several models of one encoder; projections are the model's own.
     """
 
-    def __init__(
-        self,
-        heads: HeadPair,
-        encoder: Encoder,
-        embeddings: dict[Keep, VectorCache],
-        cache_bytes: int,
-    ) -> None:
-        """Join heads to their encoder."""
+    def __init__(self, heads: HeadPair, embeddings: Embeddings, cache_bytes: int) -> None:
+        """Join heads to their encoder; ``cache_bytes`` bound the two projection caches."""
         self._heads = heads
-        self._encoder = encoder
         self._embeddings = embeddings
-        self._projections: dict[Keep, VectorCache] = {
-            "tail": VectorCache(encoder.width, cache_bytes // 2 if heads.state else 0),
-            "head": VectorCache(encoder.width, cache_bytes // 2 if heads.action else 0),
+        self._sides: dict[Keep, _Projection | None] = {
+            "tail": _Projection(heads.state, cache_bytes // 2) if heads.state else None,
+            "head": _Projection(heads.action, cache_bytes // 2) if heads.action else None,
         }
         self._entry = ModelEntry(heads.name, heads.description, heads.release_date)
 
@@ -106,73 +112,89 @@ class CosineModel:
         """Name and hash of the heads' files."""
         return self._heads.version
 
+    @property
+    def embeddings(self) -> Embeddings:
+        """The encoder's side, which other models may share."""
+        return self._embeddings
+
     def score(self, state: object, question: Question, *, cached: bool = False) -> Scored | None:
         """Scaled cosines of the projected state and candidates."""
-        texts = candidate_texts(question)
+        scored = self.score_all(state, [question], cached=cached)
+        return None if scored is None else scored[0]
+
+    def score_all(
+        self,
+        state: object,
+        questions: Sequence[Question],
+        *,
+        cached: bool = False,
+        deadline: float | None = None,
+    ) -> list[Scored] | None:
+        """Every question's logits; the texts of all of them are encoded together."""
+        options = [candidate_texts(question) for question in questions]
         states = self._vectors(
-            [render_state(state, question.instructions)], "tail", self._heads.state, cached
+            [render_state(state, question.instructions) for question in questions],
+            "tail",
+            cached,
+            deadline,
         )
         if states is None:
             return None
-        candidates = self._vectors(texts, "head", self._heads.action, cached)
+        flat = options[0] if len(options) == 1 else [text for texts in options for text in texts]
+        candidates = self._vectors(flat, "head", cached, deadline)
         if candidates is None:
             return None
-        # Row by row, unlike a matrix product: a candidate's number is the same in any company.
-        cosines = np.einsum("ij,j->i", candidates.rows, states.rows[0])
-        logits = [self._heads.scale * float(cosine) for cosine in cosines]
-        return Scored(
-            logits,
-            states.tokens + candidates.tokens,
-            states.truncated or candidates.truncated,
-        )
+        scored = []
+        tokens = states.tokens + candidates.tokens
+        start = 0
+        for index, texts in enumerate(options):
+            end = start + len(texts)
+            # Row by row, unlike a matrix product: a candidate's number is the same in any company.
+            cosines = np.einsum("ij,j->i", candidates.rows[start:end], states.rows[index])
+            logits = [self._heads.scale * cosine for cosine in cosines.tolist()]
+            truncated = states.truncated[index] or any(candidates.truncated[start:end])
+            scored.append(Scored(logits, tokens, truncated))
+            tokens = 0
+            start = end
+        return scored
 
     def _vectors(
-        self, texts: Sequence[str], keep: Keep, head: ResidualHead | None, cached: bool
-    ) -> "_Rows | None":
+        self, texts: Sequence[str], keep: Keep, cached: bool, deadline: float | None
+    ) -> Rows | None:
         """Projected vectors of the texts, from the caches where they are there."""
-        embeddings = self._embeddings[keep]
-        cache = embeddings if head is None else self._projections[keep]
-        rows, flags, missing = cache.get(texts)
-        if missing and cached:
-            return None
-        tokens = 0
-        seen: dict[str, int] = {}
-        for index in missing:
-            text = texts[index]
-            if text in seen:
-                rows[index] = rows[seen[text]]
-                flags[index] = flags[seen[text]]
-                continue
-            seen[text] = index
-            vector, spent, truncated = self._embed(text, keep)
-            tokens += spent
-            if head is not None:
-                vector = head.project(vector)
-                cache.put(text, vector, truncated)
-            rows[index] = vector
-            flags[index] = truncated
-        return _Rows(rows, tokens, bool(flags.any()))
-
-    def _embed(self, text: str, keep: Keep) -> tuple[Vector, int, bool]:
-        embeddings = self._embeddings[keep]
-        rows, flags, missing = embeddings.get([text])
+        side = self._sides[keep]
+        if side is None:
+            return self._embeddings.get(texts, keep, cached=cached, deadline=deadline)
+        rows, flags, missing = side.cache.get(texts)
         if not missing:
-            return rows[0], 0, bool(flags[0])
-        encoded = self._encoder.encode(text, keep)
-        embeddings.put(text, encoded.vector, encoded.truncated)
-        return encoded.vector, encoded.tokens, encoded.truncated
+            return Rows(rows, 0, flags)
+        if cached:
+            return None
+        wanted = list(dict.fromkeys(texts[index] for index in missing))
+        embedded = self._embeddings.get(wanted, keep, deadline=deadline)
+        assert embedded is not None
+        done = {}
+        for place, text in enumerate(wanted):
+            vector = side.head.project(embedded.rows[place])
+            side.cache.put(text, vector, embedded.truncated[place])
+            done[text] = vector, embedded.truncated[place]
+        for index in missing:
+            rows[index], flags[index] = done[texts[index]]
+        return Rows(rows, embedded.tokens, flags)
 
     def statistics(self) -> dict[str, dict[str, float]]:
         """The caches' figures by role; models of one encoder share the embeddings."""
-        return {
-            "state_embeddings": self._embeddings["tail"].statistics(),
-            "action_embeddings": self._embeddings["head"].statistics(),
-            "state_projections": self._projections["tail"].statistics(),
-            "action_projections": self._projections["head"].statistics(),
-        }
+        found = self._embeddings.statistics()
+        for name, keep in (("state_projections", "tail"), ("action_projections", "head")):
+            side = self._sides[keep]  # type: ignore[index]
+            if side is not None:
+                found[name] = side.cache.statistics()
+        return found
 
 
-class _Rows(NamedTuple):
-    rows: Vector
-    tokens: int
-    truncated: bool
+class _Projection:
+    """One side's head and the cache of what it made."""
+
+    def __init__(self, head: Head, cache_bytes: int) -> None:
+        self.head = head
+        self.cache = VectorCache(head.width, cache_bytes)
