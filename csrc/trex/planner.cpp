@@ -160,6 +160,8 @@ class Situation {
 
     // Does this arc pass an obstacle before it lands, or just after?
     bool clearing() const {
+        // dead on arrival, yet "safe" where the landing window is empty (latest before earliest)
+        if (!alive()) return false;
         int k = windows_.first.lo;
         TrexState state = motions_.state(arrival_);
         while (state.jumping && k < horizon_) {

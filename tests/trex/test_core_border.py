@@ -152,6 +152,17 @@ def test_the_longest_timing_allowed_is_answered():
     assert plan.states >= 0
 
 
+def test_an_empty_landing_window_on_a_dead_arrival():
+    """Latest before earliest: no delay is tested, so everything is safe, on a dead dinosaur."""
+    state = trex.TrexState(93, -10.6, True, False, False, False, "jump")
+    boxes = [(0, 7, 5, 27), (4, 0, 6, 34), (10, 4, 7, 14)]
+    tree = cactus(x=0, y=105, width=17, height=35, boxes=boxes)
+    snap = trex.Snapshot(state, 0, 6.0, [tree])
+    plan = trex.Planner().plan(snap, (1, -2), (1, -2))
+    assert plan.safe_actions == ["jump", "duck", "run"]
+    assert plan.best == "duck"
+
+
 def random_moment(rng):
     game = trex.Game(rng.randrange(1000), rng.choice(["original", "staged"]), invincible=True)
     game.press_jump()

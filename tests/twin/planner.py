@@ -476,7 +476,8 @@ def recommend(q: Question, safe: dict[str, bool]) -> str:
 def clearing(q: Question) -> bool:
     """Whether the arc that is being flown carries the dinosaur past an obstacle."""
     s, k = q.arrival, q.lo
-    assert s is not None
+    if s is None:  # dead on arrival, yet "safe" in a landing window that is empty (hi < lo)
+        return False
     while s.jumping and k < q.world.horizon:
         s = trex_frame(enforce(s, "run"))
         k += 1
