@@ -25,7 +25,7 @@ def serve(
 ) -> None:
     """Serve POST /v1/systemone with the embedded models until interrupted."""
     from sysone.systemone.engine import Engine
-    from sysone.systemone.server import bind, make_server
+    from sysone.systemone.serving import bind, make_server
 
     try:
         listener = bind(host, port)

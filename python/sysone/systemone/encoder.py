@@ -51,6 +51,17 @@ class Encoder(Protocol):
     def width(self) -> int:
         """Components of a vector; 0 as long as it is not known."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether encoding waits for another machine rather than for a processor here."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest text that is read whole."""
+
+    def healthy(self) -> bool:
+        """Whether it can do its work now; waits a few seconds at most."""
+
     def encode(self, text: str, keep: Keep) -> Encoded:
         """The L2-normalised vector of one text. Thread-safe."""
 
@@ -94,6 +105,20 @@ class EmbeddedEncoder:
     def width(self) -> int:
         """Components of a vector: 384."""
         return self._width
+
+    @property
+    def waits(self) -> bool:
+        """It computes here."""
+        return False
+
+    @property
+    def max_tokens(self) -> int:
+        """256, with the two special tokens."""
+        return self._max_tokens
+
+    def healthy(self) -> bool:
+        """It is here."""
+        return True
 
     def tokenise(self, text: str, keep: Keep) -> tuple[list[int], bool]:
         """Token ids with the two special tokens, and whether the text had to be cut."""

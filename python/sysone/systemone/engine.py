@@ -4,14 +4,15 @@ engine = Engine()
 engine.answer("It rains.", {"q": Choice({"umbrella": None, "sunglasses": None})})
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from sysone.systemone.answers import Answer, Usage, answer
 from sysone.systemone.embeddings import Embeddings
-from sysone.systemone.encoder import DATA, EmbeddedEncoder, Encoder
+from sysone.systemone.encoder import DATA, EmbeddedEncoder, Encoder, EncoderError
 from sysone.systemone.heads import load_heads
 from sysone.systemone.models import CosineModel, DecisionModel, ModelEntry, candidate_texts
 from sysone.systemone.questions import (
@@ -22,6 +23,7 @@ from sysone.systemone.questions import (
     RequestError,
     check_request,
 )
+from sysone.systemone.rank import QUESTION, check_rank, ranking
 from sysone.systemone.render import RenderError, render_state
 
 DEFAULT_MODEL = "default"
@@ -57,6 +59,14 @@ class Decision(msgspec.Struct, frozen=True):
             "answers": answers,
             "usage": msgspec.to_builtins(self.usage),
         }
+
+    def to_json(self) -> bytes:
+        """The reply as JSON; the numbers are finite, or the engine would have refused them."""
+        if self.truncated:
+            return msgspec.json.encode(self.to_wire())
+        return msgspec.json.encode(
+            {"model": self.model, "answers": self.answers, "usage": self.usage}
+        )
 
 
 def embedded_models(
@@ -117,6 +127,33 @@ class Engine:
             )
         return found
 
+    def embeddings(self, name: str | None) -> tuple[str, Embeddings]:
+        """The encoder behind a model, or of its own name; the first there is if None.
+
+        Raises `UnknownModelError`.
+        """
+        encoders = [m.embeddings for m in self._models.values() if m.embeddings is not None]
+        by_name = {item.encoder.identity.partition("@")[0]: item for item in reversed(encoders)}
+        if not by_name:
+            raise UnknownModelError("no model of this server has an encoder to share")
+        if name in by_name:
+            return by_name[name].encoder.identity, by_name[name]
+        if name is not None:
+            try:
+                found = self.model(name).embeddings
+            except UnknownModelError:
+                found = None
+            if found is None:
+                raise UnknownModelError(
+                    f"unknown encoder {name!r}; available: {', '.join([*by_name, *self._models])}"
+                )
+            return found.encoder.identity, found
+        return encoders[0].encoder.identity, encoders[0]
+
+    def healthy(self) -> bool:
+        """Whether every model can answer now; waits a few seconds at most."""
+        return all(model.healthy() for model in self._models.values())
+
     def statistics(self) -> dict[str, dict[str, dict[str, float]]]:
         """Cache figures by model."""
         return {name: model.statistics() for name, model in self._models.items()}
@@ -147,6 +184,8 @@ class Engine:
         truncated = []
         tokens = 0
         for (name, question), found in zip(request.questions.items(), scored, strict=True):
+            if not math.isfinite(math.fsum(found.logits)):
+                raise EncoderError(f"{model.version} made a number that is not finite")
             answers[name] = answer(question, found.logits, request.temperature)
             tokens += found.input_tokens
             if found.truncated:
@@ -174,6 +213,26 @@ class Engine:
         decision = self.decide(request)
         assert decision is not None
         return decision.to_wire()
+
+    def rank(
+        self,
+        state: object,
+        candidates: Sequence[str],
+        instructions: object = None,
+        model: str | None = None,
+        temperature: float = 1.0,
+    ) -> list[dict[str, Any]]:
+        """The ``ranked`` of ``POST /v1/rank``: rank, candidate and prob, best first.
+
+        Raises `RequestError` and `UnknownModelError`.
+        """
+        body = {"context": state, "question": instructions, "answers": list(candidates)}
+        request, texts = check_rank(
+            {**body, "model": model, "temperature": temperature}, max_options=self.max_options
+        )
+        decision = self.decide(request)
+        assert decision is not None
+        return ranking(decision.answers[QUESTION], texts)  # type: ignore[arg-type]
 
 
 def _misfit(request: Request, error: RenderError) -> Fault:

@@ -13,7 +13,7 @@ import time
 
 from sysone.systemone.engine import Engine
 from sysone.systemone.questions import Choice
-from sysone.systemone.server import bind, make_server
+from sysone.systemone.serving import ServiceSettings, bind, make_server
 
 HOST = "127.0.0.1"
 WATCH_INTERVAL_S = 0.5
@@ -35,7 +35,7 @@ def main(parent: int) -> None:
     engine = Engine()
     # The first run sizes the runtime's buffers; no caller should wait for that.
     engine.answer("warm up", {"w": Choice({"a": None, "b": None})})
-    server = make_server(engine)
+    server = make_server(engine, ServiceSettings(grace_s=2))
 
     def watch() -> None:
         wait_for_end(parent)

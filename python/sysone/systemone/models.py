@@ -44,6 +44,17 @@ class DecisionModel(Protocol):
     def version(self) -> str:
         """The name that replies carry: it changes whenever answers may change."""
 
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """The encoder behind it, where it has one."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether answering waits for another machine rather than for a processor here."""
+
+    def healthy(self) -> bool:
+        """Whether it can answer now; waits a few seconds at most."""
+
     def statistics(self) -> dict[str, dict[str, float]]:
         """Figures of the model's caches by role."""
 
@@ -116,6 +127,15 @@ class CosineModel:
     def embeddings(self) -> Embeddings:
         """The encoder's side, which other models may share."""
         return self._embeddings
+
+    @property
+    def waits(self) -> bool:
+        """As the encoder does."""
+        return self._embeddings.encoder.waits
+
+    def healthy(self) -> bool:
+        """As the encoder is."""
+        return self._embeddings.encoder.healthy()
 
     def score(self, state: object, question: Question, *, cached: bool = False) -> Scored | None:
         """Scaled cosines of the projected state and candidates."""

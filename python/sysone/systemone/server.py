@@ -1,184 +1,430 @@
-"""The HTTP face: ``POST /v1/systemone``, ``GET /v1/models``, ``GET /health``."""
+"""The HTTP face of an engine.
+
+The decision call and its sisters are plain ASGI, because a framework's request and response would
+cost as much as a cached answer does; everything else is Starlette's.
+"""
 
 import asyncio
+import base64
+import hmac
+import logging
 import os
-import socket
 import time
 import uuid
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sysone.systemone.body import BodyError, DisconnectedError, header, read_body
+from sysone.systemone.embed import EmbeddingRequest, check_embedding
+from sysone.systemone.encoder import DeadlineError, EncoderError
 from sysone.systemone.engine import Decision, Engine, UnknownModelError
+from sysone.systemone.metrics import Metrics
+from sysone.systemone.openapi import document
+from sysone.systemone.playground import PAGE
+from sysone.systemone.questions import Request as DecisionRequest
 from sysone.systemone.questions import RequestError
+from sysone.systemone.rank import QUESTION, check_rank, ranking
 from sysone.systemone.wire import parse_body
-
-MAX_BODY_BYTES = 32 << 20
 
 # A body above this is parsed beside the event loop, which would stand still meanwhile.
 INLINE_BODY_BYTES = 64 << 10
 
-_ERROR_TYPES = {
-    404: "not_found_error",
-    405: "method_not_allowed_error",
-    413: "request_too_large",
-}
+# Threads for models that wait for another machine.
+WAITING_THREADS = 64
+
+RETRY_AFTER_S = 1
+
+_ERROR_TYPES = {404: "not_found_error", 405: "method_not_allowed_error"}
+
+_log = logging.getLogger("sysone.systemone")
 
 
-class Json(Response):
-    """A JSON reply; its encoder has no NaN, and answers hold finite numbers only."""
+class Limits(msgspec.Struct, frozen=True):
+    """What one request may take."""
 
-    media_type = "application/json"
+    body_bytes: int = 32 << 20
+    body_timeout_s: float = 30.0
+    """For the whole body to arrive."""
+    time_limit_s: float = 60.0
+    """For the answer, waiting included."""
+    max_waiting: int = 1024
+    """Requests being answered or waiting for it; one more is told to come back."""
 
-    def render(self, content: Any) -> bytes:
-        """UTF-8 bytes."""
-        return msgspec.json.encode(content)
+
+DEFAULT_LIMITS = Limits()
 
 
-def error_reply(status: int, error_type: str, message: str) -> Json:
+class Reply(NamedTuple):
+    """What goes back."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    error_type: str | None = None
+
+
+class ApiError(Exception):
     """An error in the object form of the contract."""
-    return Json({"detail": {"error_type": error_type, "message": message}}, status)
+
+    def __init__(
+        self,
+        status: int,
+        error_type: str,
+        message: str,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        """Keep what the reply needs."""
+        super().__init__(message)
+        self.status = status
+        self.error_type = error_type
+        self.headers = headers
 
 
-def faults_reply(error: RequestError) -> Json:
-    """An error in the list form: the caller's request breaks the contract."""
-    return Json({"detail": error.faults}, 422)
+def error_reply(
+    status: int, error_type: str, message: str, headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> Reply:
+    """An error in the object form of the contract."""
+    body = msgspec.json.encode({"detail": {"error_type": error_type, "message": message}})
+    return Reply(status, body, headers, error_type)
+
+
+Handler = Callable[[bytes | bytearray], Awaitable[Reply]]
 
 
 class Service:
-    """The routes over one engine, with a pool for what must not hold up the event loop."""
+    """The ASGI application over one engine.
 
-    def __init__(self, engine: Engine, threads: int | None = None) -> None:
-        """``threads`` encode at once; as many as there are processors if None."""
+    Threads answer what needs an encoder; what the caches hold is answered on the event loop,
+    because a change of threads would cost more.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        keys: Sequence[str] = (),
+        cors: bool = False,
+        ui: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        """``keys`` open ``/v1/*``; without any it is open to all.
+
+        ``threads`` encode at once; as many as there are processors if None.
+        """
         self._engine = engine
+        self._limits = limits
+        self._keys = [key.encode() for key in keys]
+        self._metrics = Metrics()
         self._pool = ThreadPoolExecutor(threads or os.cpu_count() or 1, "systemone")
-
-    def app(self) -> Starlette:
-        """The ASGI application."""
-        return Starlette(
-            routes=[
-                Route("/v1/systemone", self.system_one, methods=["POST"]),
-                Route("/v1/models", self.models),
-                Route("/health", self.health),
-            ],
-            exception_handlers={HTTPException: _http_error, Exception: _internal_error},
+        self._waiting_pool = ThreadPoolExecutor(WAITING_THREADS, "systemone-waiting")
+        self._pending = 0
+        self._posts: dict[str, Handler] = {
+            "/v1/systemone": self._system_one,
+            "/v1/rank": self._rank,
+            "/v1/embeddings": self._embeddings,
+        }
+        gets: dict[str, Any] = {
+            "/v1/models": self._list_models,
+            "/health": self._health,
+            "/metrics": self._figures,
+            "/openapi.json": self._document,
+        }
+        if ui:
+            gets["/"] = self._playground
+        self._routes = {*self._posts, *gets}
+        self._rest: ASGIApp = Starlette(
+            routes=[Route(path, handler) for path, handler in gets.items()]
+            # Only to answer other methods: POST never gets there.
+            + [Route(path, _method_not_allowed, methods=["POST"]) for path in self._posts],
+            exception_handlers={HTTPException: _http_error},
         )
-
-    async def system_one(self, request: Request) -> Response:
-        """The decision call."""
-        started = time.perf_counter()
-        try:
-            raw = await _read_body(request)
-        except ClientDisconnect:
-            return Response(status_code=400)
-        if raw is None:
-            return error_reply(
-                413, "request_too_large", f"the body is larger than {MAX_BODY_BYTES} bytes"
+        self._app: ASGIApp = self._dispatch
+        if cors:
+            self._app = CORSMiddleware(
+                self._dispatch,
+                allow_origins=["*"],
+                allow_methods=["GET", "POST", "OPTIONS"],
+                allow_headers=["*"],
+                expose_headers=["x-clm-latency-ms", "x-typesafe-request-id"],
             )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self._app(scope, receive, send)
+
+    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._rest(scope, receive, send)
+            return
+        started = time.perf_counter()
+        path: str = scope["path"]
+        route = path if path in self._routes else "other"
         try:
-            decision = await self._decide(raw)
+            handler = self._posts.get(path) if scope["method"] == "POST" else None
+            if handler is not None:
+                status = await self._post(handler, route, started, scope, receive, send)
+            else:
+                status = await self._other(route, scope, receive, send)
+        except DisconnectedError:
+            status = 499  # nginx's number for a client that did not wait
+        self._metrics.request(route, status, time.perf_counter() - started)
+        if self._metrics.due():
+            self._metrics.caches(self._engine.statistics())
+
+    async def _post(
+        self,
+        handler: Handler,
+        route: str,
+        started: float,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> int:
+        reply = await self._reply(handler, scope, receive)
+        if reply.error_type is not None:
+            self._metrics.error(route, reply.error_type)
+        latency_ms = (time.perf_counter() - started) * 1000
+        await send(
+            {
+                "type": "http.response.start",
+                "status": reply.status,
+                "headers": [
+                    (b"content-type", b"application/json"),
+                    (b"content-length", b"%d" % len(reply.body)),
+                    (b"x-clm-latency-ms", b"%.1f" % latency_ms),
+                    (b"x-typesafe-request-id", uuid.uuid4().hex.encode()),
+                    *reply.headers,
+                ],
+            }
+        )
+        await send({"type": "http.response.body", "body": reply.body})
+        return reply.status
+
+    async def _reply(self, handler: Handler, scope: Scope, receive: Receive) -> Reply:
+        try:
+            self._authorise(scope)
+            raw = await read_body(
+                scope,
+                receive,
+                limit=self._limits.body_bytes,
+                timeout_s=self._limits.body_timeout_s,
+            )
+            return await handler(raw)
         except RequestError as error:
-            return faults_reply(error)
+            body = msgspec.json.encode({"detail": error.faults})
+            return Reply(422, body, error_type="invalid_request_error")
+        except ApiError as error:
+            return error_reply(error.status, error.error_type, str(error), error.headers)
+        except BodyError as error:
+            # What is left of the body must not be read as the next request.
+            return error_reply(
+                error.status, error.error_type, str(error), ((b"connection", b"close"),)
+            )
         except UnknownModelError as error:
             return error_reply(404, "not_found_error", str(error))
-        reply = Json(decision.to_wire() if decision.truncated else _plain(decision))
-        reply.headers["x-typesafe-request-id"] = uuid.uuid4().hex
-        reply.headers["x-clm-latency-ms"] = f"{(time.perf_counter() - started) * 1000:.1f}"
+        except DeadlineError as error:
+            limit = (
+                f"not answered within {self._limits.time_limit_s:g} s: {error}; ask less at once"
+            )
+            return error_reply(413, "request_too_large", limit)
+        except EncoderError as error:
+            _log.warning("encoder: %s", error)
+            return error_reply(502, "upstream_error", str(error))
+        except DisconnectedError:
+            raise
+        except Exception:
+            _log.exception("a request failed")
+            return error_reply(500, "internal_error", "the server failed; its log says why")
+
+    def _authorise(self, scope: Scope) -> None:
+        if not self._keys:
+            return
+        scheme, _, given = (header(scope, b"authorization") or b"").strip().partition(b" ")
+        if scheme.lower() != b"bearer" or not given.strip():
+            raise _unauthorised("this server needs a key: Authorization: Bearer <key>")
+        # Every key is compared, whichever fits, and each in constant time.
+        if not sum([hmac.compare_digest(given.strip(), key) for key in self._keys]):
+            raise _unauthorised("wrong key")
+
+    async def _system_one(self, raw: bytes | bytearray) -> Reply:
+        decision = await self._decide(raw, self._engine.check)
+        return Reply(200, decision.to_json())
+
+    async def _rank(self, raw: bytes | bytearray) -> Reply:
+        candidates: list[str] = []
+
+        def check(body: object) -> DecisionRequest:
+            request, found = check_rank(body, max_options=self._engine.max_options)
+            candidates.extend(found)
+            return request
+
+        decision = await self._decide(raw, check)
+        answer = decision.answers[QUESTION]
+        ranked = ranking(answer, candidates)  # type: ignore[arg-type]
+        return Reply(200, msgspec.json.encode({"model": decision.model, "ranked": ranked}))
+
+    async def _decide(
+        self, raw: bytes | bytearray, check: Callable[[object], DecisionRequest]
+    ) -> Decision:
+        engine = self._engine
+        deadline = time.monotonic() + self._limits.time_limit_s
+        if len(raw) > INLINE_BODY_BYTES:
+
+            def from_bytes() -> Decision | None:
+                return engine.decide(check(parse_body(raw)), deadline=deadline)
+
+            decision: Decision | None = await self._in_thread(self._pool, from_bytes, deadline)
+        else:
+            request = check(parse_body(raw))
+            decision = engine.decide(request, cached=True)
+            if decision is None:
+                pool = self._waiting_pool if engine.model(request.model).waits else self._pool
+                decision = await self._in_thread(
+                    pool, lambda: engine.decide(request, deadline=deadline), deadline
+                )
+        assert decision is not None
+        self._metrics.tokens(decision.usage.input_tokens)
+        return decision
+
+    async def _in_thread(
+        self, pool: ThreadPoolExecutor, call: Callable[[], Any], deadline: float
+    ) -> Any:
+        if self._pending >= self._limits.max_waiting:
+            raise _overloaded(f"{self._pending} requests are waiting already")
+
+        def in_time() -> Any:
+            if time.monotonic() > deadline:
+                raise _overloaded("no thread was free in time")
+            return call()
+
+        self._pending += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, in_time)
+        finally:
+            self._pending -= 1
+
+    async def _embeddings(self, raw: bytes | bytearray) -> Reply:
+        deadline = time.monotonic() + self._limits.time_limit_s
+
+        def embed() -> Reply:
+            request = check_embedding(parse_body(raw))
+            name, embeddings = self._engine.embeddings(request.model)
+            request.refuse_shorter(embeddings.encoder.max_tokens)
+            found = embeddings.get(request.input, request.keep, deadline=deadline)
+            assert found is not None
+            return Reply(200, _embedding_body(request, name, found.rows, found.tokens))
+
+        reply: Reply = await self._in_thread(self._pool, embed, deadline)
         return reply
 
-    async def _decide(self, raw: bytes | bytearray) -> Decision:
-        loop = asyncio.get_running_loop()
-        if len(raw) > INLINE_BODY_BYTES:
-            return await loop.run_in_executor(self._pool, self._decide_in_thread, raw)
-        checked = self._engine.check(parse_body(raw))
-        # What the caches hold is answered here: a change of threads would cost more.
-        decision = self._engine.decide(checked, cached=True)
-        if decision is None:
-            decision = await loop.run_in_executor(self._pool, self._engine.decide, checked)
-        assert decision is not None
-        return decision
+    async def _other(self, route: str, scope: Scope, receive: Receive, send: Send) -> int:
+        status = 500
 
-    def _decide_in_thread(self, raw: bytes | bytearray) -> Decision:
-        decision = self._engine.decide(self._engine.check(parse_body(raw)))
-        assert decision is not None
-        return decision
+        async def annotated(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-typesafe-request-id", uuid.uuid4().hex.encode()),
+                ]
+            await send(message)
 
-    async def models(self, _: Request) -> Response:
-        """The model list."""
-        return Json({"models": self._engine.models})
+        app: ASGIApp = self._rest
+        if scope["path"].startswith("/v1/"):
+            try:
+                self._authorise(scope)
+            except ApiError as error:
+                app = _starlette(
+                    error_reply(error.status, error.error_type, str(error), error.headers)
+                )
+        await app(scope, receive, annotated)
+        return status
 
-    async def health(self, _: Request) -> Response:
-        """Liveness and limits."""
-        return Json(
+    async def _list_models(self, _: Request) -> Response:
+        return _json({"models": self._engine.models})
+
+    async def _health(self, _: Request) -> Response:
+        # A probe of another machine may take seconds.
+        healthy = await asyncio.get_running_loop().run_in_executor(
+            self._waiting_pool, self._engine.healthy
+        )
+        return _json(
             {
                 "ok": True,
-                "embedder": True,
+                "embedder": healthy,
                 "models": [entry.name for entry in self._engine.models],
-                "cache": self._engine.statistics(),
+                "cache": self._engine.statistics() or None,
                 "max_options": self._engine.max_options,
             }
         )
 
+    async def _figures(self, _: Request) -> Response:
+        text = self._metrics.text(self._engine.statistics())
+        return Response(text, headers={"content-type": self._metrics.content_type})
 
-def _plain(decision: Decision) -> dict[str, Any]:
-    return {"model": decision.model, "answers": decision.answers, "usage": decision.usage}
+    async def _document(self, _: Request) -> Response:
+        return _json(document(self._engine.max_options))
+
+    async def _playground(self, _: Request) -> Response:
+        return HTMLResponse(PAGE, headers={"cache-control": "no-cache"})
 
 
-async def _read_body(request: Request) -> bytes | bytearray | None:
-    """The whole body, or None as soon as it is known to be too large."""
-    announced = request.headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
-        return None
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            return None
-    return body
+def _embedding_body(request: EmbeddingRequest, model: str, rows: Any, tokens: int) -> bytes:
+    data = [
+        {
+            "object": "embedding",
+            "index": index,
+            "embedding": (
+                base64.b64encode(row.astype("<f4").tobytes()).decode()
+                if request.encoding_format == "base64"
+                else row.tolist()
+            ),
+        }
+        for index, row in enumerate(rows)
+    ]
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return msgspec.json.encode({"object": "list", "data": data, "model": model, "usage": usage})
+
+
+def _unauthorised(message: str) -> ApiError:
+    return ApiError(401, "authentication_error", message, ((b"www-authenticate", b"Bearer"),))
+
+
+def _overloaded(message: str) -> ApiError:
+    return ApiError(529, "overloaded_error", message, ((b"retry-after", b"%d" % RETRY_AFTER_S),))
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(content), status, media_type="application/json")
+
+
+def _starlette(reply: Reply) -> Response:
+    response = Response(reply.body, reply.status, media_type="application/json")
+    for name, value in reply.headers:
+        response.headers[name.decode()] = value.decode()
+    return response
+
+
+async def _method_not_allowed(_: Request) -> Response:
+    raise HTTPException(405)
 
 
 async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     status = error.status_code
     reply = error_reply(status, _ERROR_TYPES.get(status, "invalid_request_error"), error.detail)
-    reply.headers.update(error.headers or {})
-    return reply
-
-
-async def _internal_error(_: Request, __: Exception) -> Response:
-    return error_reply(500, "internal_error", "the server failed; its log says why")
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; ``port`` 0 takes a free one. Raises `OSError` for a busy port."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(2048)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
-
-
-def make_server(engine: Engine, *, log_level: str = "warning") -> uvicorn.Server:
-    """A server to run on a bound socket: ``server.run(sockets=[bind(host, port)])``."""
-    config = uvicorn.Config(
-        Service(engine).app(),
-        log_level=log_level,
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=2,
-    )
-    return uvicorn.Server(config)
+    response = _starlette(reply)
+    response.headers.update(error.headers or {})
+    return response

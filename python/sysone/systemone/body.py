@@ -1,0 +1,126 @@
+"""Reading a request's body: bounded in size and time, whatever its transfer encoding."""
+
+import asyncio
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from starlette.types import Message, Receive, Scope
+
+from sysone.systemone.questions import Fault, RequestError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+class BodyError(Exception):
+    """The body cannot be had; ``status`` and ``error_type`` are the reply's."""
+
+    def __init__(self, status: int, error_type: str, message: str) -> None:
+        """Keep what the reply needs."""
+        super().__init__(message)
+        self.status = status
+        self.error_type = error_type
+
+
+class DisconnectedError(Exception):
+    """The client is gone; nobody waits for a reply."""
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """The first header of that lower-case name."""
+    for key, value in scope["headers"]:
+        if key == name:
+            found: bytes = value
+            return found
+    return None
+
+
+async def read_body(
+    scope: Scope, receive: Receive, *, limit: int, timeout_s: float
+) -> bytes | bytearray:
+    """The whole decoded body, at most ``limit`` bytes.
+
+    Raises `BodyError`, `RequestError` for broken compression, and `DisconnectedError`.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            raw = await _receive_all(receive, limit)
+    except TimeoutError:
+        raise BodyError(
+            408, "timeout_error", f"the body did not arrive within {timeout_s:g} s"
+        ) from None
+    encoding = header(scope, b"content-encoding")
+    if encoding is None or encoding.strip().lower() in (b"", b"identity"):
+        return raw
+    return _decode(raw, encoding.strip().lower().decode("latin-1"), limit)
+
+
+async def _receive_all(receive: Receive, limit: int) -> bytes | bytearray:
+    message = await _receive(receive)
+    body: bytes | bytearray = message.get("body", b"")
+    if message.get("more_body"):
+        body = bytearray(body)
+    while message.get("more_body") and len(body) <= limit:
+        message = await _receive(receive)
+        body += message.get("body", b"")
+    if len(body) <= limit:
+        return body
+    # Most clients read no reply before they have sent it all: what comes now is thrown away.
+    dropped = 0
+    while message.get("more_body") and dropped < limit:
+        message = await _receive(receive)
+        dropped += len(message.get("body", b""))
+    raise _too_large(limit)
+
+
+async def _receive(receive: Receive) -> Message:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise DisconnectedError
+    return message
+
+
+def _too_large(limit: int) -> BodyError:
+    return BodyError(413, "request_too_large", f"the body is larger than {limit} bytes")
+
+
+class _Decompressor(Protocol):
+    eof: bool
+
+    def decompress(self, data: bytes | bytearray, max_length: int, /) -> bytes: ...
+
+
+_DECODERS: dict[str, Callable[[], Any]] = {
+    "zstd": zstd.ZstdDecompressor,
+    "gzip": lambda: zlib.decompressobj(16 + zlib.MAX_WBITS),
+    "deflate": zlib.decompressobj,
+}
+
+
+def _decode(raw: bytes | bytearray, encoding: str, limit: int) -> bytes:
+    make = _DECODERS.get(encoding)
+    if make is None:
+        raise BodyError(
+            415,
+            "unsupported_media_type_error",
+            f"content-encoding {encoding[:40]!r}; expected one of {', '.join(_DECODERS)}",
+        )
+    decoder: _Decompressor = make()
+    try:
+        # One byte more than allowed tells a bomb from a body; the rest of it is never unpacked.
+        body = decoder.decompress(raw, limit + 1)
+    except (zlib.error, zstd.ZstdError) as error:
+        raise _broken(f"the body is not {encoding}: {error}") from None
+    if len(body) > limit:
+        raise _too_large(limit)
+    if not decoder.eof:
+        raise _broken(f"the {encoding} body is cut off")
+    return body
+
+
+def _broken(message: str) -> RequestError:
+    return RequestError([Fault(("body",), message, "content_encoding")])
