@@ -143,10 +143,13 @@ class StateSearch {
         check_range("t", t, 0, kMaxHorizon);
         check_range("lo", lo, 0, kMaxTimingFrames);
         check_range("hi", hi, 0, kMaxTimingFrames);
-        std::optional<Lock> held_to;
+        Lock held_to;
         if (lock) {
+            if (lock->first == Action::kRun) {
+                throw py::value_error("lock must name 'duck' or 'jump', not 'run'");
+            }
             check_range("lock", lock->second, 0, kMaxHorizon);
-            held_to = Lock{lock->first, lock->second};
+            held_to = Lock(lock->first, lock->second);
         }
         return search_.lands(motions_.intern(state), held, action, t, {lo, hi}, held_to);
     }

@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "trex/geometry.h"
-
 namespace sysone::trex {
 namespace {
 
@@ -27,14 +25,6 @@ const Animation& animation(Status status) { return kAnimations[static_cast<std::
 }  // namespace
 
 std::string_view status_name(Status status) { return animation(status).name; }
-
-JumpStep jump_step(int y, double velocity, bool speed_drop, double ms_per_frame, double dt) {
-    const double frames = dt / ms_per_frame;
-    y += speed_drop ? js_round(velocity * kSpeedDropCoefficient * frames)
-                    : js_round(velocity * frames);
-    velocity += kGravity * frames;
-    return {y, velocity, y < kMinJumpY || speed_drop, y < kMaxJumpHeight || speed_drop};
-}
 
 bool Dino::update(double dt) {
     clock_ms_ += dt;

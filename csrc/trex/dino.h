@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "trex/constants.h"
+#include "trex/geometry.h"
 
 namespace sysone::trex {
 
@@ -27,8 +28,18 @@ struct JumpStep {
     bool ended;
 };
 
-JumpStep jump_step(int y, double velocity, bool speed_drop, double ms_per_frame,
-                   double dt = kFrameMs);
+// `frames` is the time that passes, in frames of the status's time base.
+inline JumpStep jump_frames(int y, double velocity, bool speed_drop, double frames) {
+    y += speed_drop ? js_round(velocity * kSpeedDropCoefficient * frames)
+                    : js_round(velocity * frames);
+    velocity += kGravity * frames;
+    return {y, velocity, y < kMinJumpY || speed_drop, y < kMaxJumpHeight || speed_drop};
+}
+
+inline JumpStep jump_step(int y, double velocity, bool speed_drop, double ms_per_frame,
+                          double dt = kFrameMs) {
+    return jump_frames(y, velocity, speed_drop, dt / ms_per_frame);
+}
 
 class Dino {
   public:

@@ -149,7 +149,7 @@ class Situation {
         for (const Action action : {Action::kDuck, Action::kJump}) {
             if (action == Action::kDuck && !(threat_is_bird() && near)) continue;
             if (safe(action) &&
-                search_.lands(start_, held_, action, 0, first, Lock{action, until})) {
+                search_.lands(start_, held_, action, 0, first, Lock(action, until))) {
                 return action;
             }
         }

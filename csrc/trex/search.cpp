@@ -1,11 +1,11 @@
 #include "trex/search.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace sysone::trex {
 namespace {
 
-// Fibonacci hashing: the high bits of the product spread neighbouring keys.
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
 
 std::uint64_t hash(const TrexState& state) {
@@ -69,13 +69,6 @@ MotionGraph::Edge MotionGraph::compute(Node node, Held held) {
 
 Search::Memo::Memo() : slots_(1024, 0), shift_(64 - 10) {}
 
-std::size_t Search::Memo::slot(std::uint64_t key) const {
-    const std::size_t mask = slots_.size() - 1;
-    auto at = static_cast<std::size_t>((key * kGolden) >> shift_);
-    while (slots_[at] != 0 && slots_[at] >> 2 != key) at = (at + 1) & mask;
-    return at;
-}
-
 Search::Memo::Verdict Search::Memo::enter(std::uint64_t key) {
     const std::size_t at = slot(key);
     if (slots_[at] != 0) return static_cast<Verdict>(slots_[at] & 3U);
@@ -101,29 +94,37 @@ void Search::Memo::grow() {
 
 Search::Search(const World& world, MotionGraph& motions, Window gap, int horizon,
                std::optional<int> period)
-    : world_(world), motions_(motions), gap_(gap), horizon_(horizon), period_(period) {}
+    : world_(world),
+      motions_(motions),
+      jumps_(static_cast<std::size_t>(world.horizon()) + 2, MotionGraph::kDead),
+      gap_(gap),
+      horizon_(horizon),
+      period_(period.value_or(0)) {}
 
 Search::Node Search::run_frames(Node node, Held held, int start, int count) {
     for (int k = start + 1; k <= start + count; ++k) {
-        const MotionGraph::Edge edge = motions_.step(node, held);
-        if (world_.hit(k, edge.y, edge.ducking)) return MotionGraph::kDead;
-        node = edge.next;
+        if (!play(node, held, k)) return MotionGraph::kDead;
     }
     return node;
 }
 
 Search::Node Search::press(Node node, Action action, int k) {
-    if (action != Action::kJump || motions_.state(node).jumping) return node;
-    return motions_.intern(impulse_jump(motions_.state(node), world_.press_speed(k + 1)));
+    const TrexState& state = motions_.state(node);
+    if (action != Action::kJump || state.jumping) return node;
+    const double speed = world_.press_speed(k + 1);
+    if (state.y != kGroundY) return motions_.intern(impulse_jump(state, speed));
+    Node& jump = jumps_[static_cast<std::size_t>(std::min(k + 1, world_.horizon() + 1))];
+    if (jump == MotionGraph::kDead) jump = motions_.intern(impulse_jump(state, speed));
+    return jump;
 }
 
-Search::Options Search::options(Node node, Held held, int k, std::optional<Lock> lock) const {
+Search::Options Search::options(Node node, Held held, int k, Lock lock) const {
     Options found;
     const auto add = [&](Action action) {
         found.actions[static_cast<std::size_t>(found.size++)] = action;
     };
-    const bool locked = lock && k < lock->until;
-    if (locked && lock->action == Action::kDuck) {
+    const bool locked = lock.holds(k);
+    if (locked && lock.only_duck()) {
         add(Action::kDuck);
         return found;
     }
@@ -151,54 +152,52 @@ Search::Options Search::options(Node node, Held held, int k, std::optional<Lock>
     return found;
 }
 
-bool Search::lands(Node node, Held held, Action action, int t, Window window,
-                   std::optional<Lock> lock) {
+bool Search::lands(Node node, Held held, Action action, int t, Window window, Lock lock) {
     // an answer that changes nothing may land whenever it likes
-    if (period_ && holds_key(action, held)) return waits(node, held, t, lock);
+    if (period_ > 0 && holds_key(action, held)) return waits(node, held, t, lock);
 
     node = run_frames(node, held, t, window.lo);
     for (int g = window.lo; g <= window.hi; ++g) {
         if (node == MotionGraph::kDead) return false;
         if (t + g >= horizon_) return true;
         const Node pressed = press(node, action, t + g);
-        const bool won = period_ ? waits(pressed, after(action), t + g, lock)
-                                 : wins(t + g, pressed, after(action), g > 0, lock);
+        const bool won = period_ > 0 ? waits(pressed, after(action), t + g, lock)
+                                     : wins(t + g, pressed, after(action), g > 0, lock);
         if (!won) return false;
-        if (g < window.hi) node = run_frames(node, held, t + g, 1);
+        if (g < window.hi && !play(node, held, t + g + 1)) node = MotionGraph::kDead;
     }
     return true;
 }
 
-bool Search::waits(Node node, Held held, int t, std::optional<Lock> lock) {
-    for (int d = 0; d <= *period_; ++d) {
+bool Search::waits(Node node, Held held, int t, Lock lock) {
+    for (int d = 0; d <= period_; ++d) {
         if (t + d >= horizon_) return true;
         if (d >= 1 && !wins(t + d, node, held, true, lock)) return false;
-        if (d < *period_) {
-            node = run_frames(node, held, t + d, 1);
-            if (node == MotionGraph::kDead) return false;
-        }
+        if (d < period_ && !play(node, held, t + d + 1)) return false;
     }
     return true;
 }
 
-bool Search::wins(int t, Node node, Held held, bool zero_ok, std::optional<Lock> lock) {
-    if (!period_ && t >= horizon_) return true;
-    // node 30 bits, t and until 14 each, lock 2, held and zero one each: 62
-    const std::uint64_t lock_key = lock ? static_cast<std::uint64_t>(lock->until) << 2 |
-                                              (lock->action == Action::kDuck ? 1U : 2U)
-                                        : 0;
-    const std::uint64_t key =
-        static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint64_t>(t) << 18 |
-        lock_key << 2 | static_cast<std::uint64_t>(held) << 1 | static_cast<std::uint64_t>(zero_ok);
+bool Search::wins(int t, Node node, Held held, bool zero_ok, Lock lock) {
+    if (period_ == 0 && t >= horizon_) return true;
+    // node 30 bits, t and the lock's frame 14 each, its kind 2, held and zero one each: 62
+    const std::uint64_t key = static_cast<std::uint64_t>(node) << 32 |
+                              static_cast<std::uint64_t>(t) << 18 | lock.key() << 2 |
+                              static_cast<std::uint64_t>(held) << 1 |
+                              static_cast<std::uint64_t>(zero_ok);
     const Memo::Verdict known = memo_.enter(key);
     if (known != Memo::Verdict::kNone) return known == Memo::Verdict::kWon;
+    const bool won = some_option_lands(t, node, held, zero_ok, lock);
+    if (won) memo_.set_won(key);
+    return won;
+}
 
+bool Search::some_option_lands(int t, Node node, Held held, bool zero_ok, Lock lock) {
     // two answers may land on one frame, but not a third
     const Window gap = !zero_ok && gap_.lo == 0 ? Window{1, gap_.hi + 1} : gap_;
     const Options choices = options(node, held, t, lock);
     for (int i = 0; i < choices.size; ++i) {
         if (lands(node, held, choices.actions[static_cast<std::size_t>(i)], t, gap, lock)) {
-            memo_.set_won(key);
             return true;
         }
     }

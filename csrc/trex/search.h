@@ -60,10 +60,21 @@ struct Window {
     int hi;
 };
 
-// Restricts the options until a frame: only ducking, or no jump.
-struct Lock {
-    Action action;
-    int until;
+// Restricts the options until a frame: only ducking, or no jump. One word, as it is part of every
+// position's key.
+class Lock {
+  public:
+    Lock() = default;
+    // `action` is kDuck or kJump.
+    Lock(Action action, int until)
+        : packed_(static_cast<std::uint32_t>(until) << 2 | (action == Action::kDuck ? 1U : 2U)) {}
+
+    bool holds(int k) const { return packed_ != 0 && k < static_cast<int>(packed_ >> 2); }
+    bool only_duck() const { return (packed_ & 3U) == 1U; }
+    std::uint64_t key() const { return packed_; }
+
+  private:
+    std::uint32_t packed_ = 0;
 };
 
 class Search {
@@ -81,8 +92,7 @@ class Search {
     // The key press itself, before frame `k` + 1.
     Node press(Node node, Action action, int k);
     // Is `action` safe when it lands anywhere in the window after frame `t`?
-    bool lands(Node node, Held held, Action action, int t, Window window,
-               std::optional<Lock> lock = std::nullopt);
+    bool lands(Node node, Held held, Action action, int t, Window window, Lock lock = {});
 
     // Positions in the memo.
     std::size_t states() const { return memo_.size(); }
@@ -99,7 +109,13 @@ class Search {
         std::size_t size() const { return size_; }
 
       private:
-        std::size_t slot(std::uint64_t key) const;
+        // Fibonacci hashing: the high bits of the product spread neighbouring keys.
+        std::size_t slot(std::uint64_t key) const {
+            const std::size_t mask = slots_.size() - 1;
+            auto at = static_cast<std::size_t>((key * 0x9e3779b97f4a7c15U) >> shift_);
+            while (slots_[at] != 0 && slots_[at] >> 2 != key) at = (at + 1) & mask;
+            return at;
+        }
         void grow();
 
         std::vector<std::uint64_t> slots_;
@@ -112,15 +128,23 @@ class Search {
         int size = 0;
     };
 
-    Options options(Node node, Held held, int k, std::optional<Lock> lock) const;
-    bool wins(int t, Node node, Held held, bool zero_ok, std::optional<Lock> lock);
-    bool waits(Node node, Held held, int t, std::optional<Lock> lock);
+    // One frame with a key held; false on a hit.
+    bool play(Node& node, Held held, int k) {
+        const MotionGraph::Edge edge = motions_.step(node, held);
+        node = edge.next;
+        return !world_.hit(k, edge.y, edge.ducking);
+    }
+    Options options(Node node, Held held, int k, Lock lock) const;
+    bool wins(int t, Node node, Held held, bool zero_ok, Lock lock);
+    bool some_option_lands(int t, Node node, Held held, bool zero_ok, Lock lock);
+    bool waits(Node node, Held held, int t, Lock lock);
 
     const World& world_;
     MotionGraph& motions_;
+    std::vector<Node> jumps_;  // a jump from the ground before frame k, once it was needed
     Window gap_;
     int horizon_;
-    std::optional<int> period_;
+    int period_;  // 0 with one request in flight
     Memo memo_;
 };
 
