@@ -18,6 +18,7 @@ namespace py = pybind11;
 
 void register_game(py::module_& m);
 void register_planning(py::module_& m);
+void register_autoplay(py::module_& m);
 
 using BoxTuple = std::tuple<int, int, int, int>;
 

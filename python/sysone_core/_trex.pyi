@@ -1,5 +1,7 @@
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+from numpy.typing import NDArray
 
 Action = Literal["jump", "duck", "run"]
 Held = Literal["run", "duck"]
@@ -417,6 +419,18 @@ class StaggeredSearch(Search):
 
 def protect(snap: Snapshot, action: Action, urgent: int = 12, horizon: int = 42) -> Action:
     """The live shield: the action itself when it survives, else one that does."""
+
+def play_batch(
+    seeds: Sequence[int],
+    policy: str,
+    threads: int,
+    frames: int,
+    frames_per_decision: int,
+    course: str,
+    shield: bool,
+    plans: bool,
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], list[Plan] | None]:
+    """Columns of games and decisions, and the plans if asked for."""
 
 def js_round(value: float) -> int: ...
 def obstacle_step(speed: float, offset: float = 0.0) -> int:

@@ -38,6 +38,7 @@ from sysone_core._trex import (
     snapshot,
     trex_frame,
 )
+from sysone_core._trex_batch import Batch, Decisions, Games, Policy, play_batch
 
 __all__ = [
     "ACTIONS",
@@ -45,12 +46,16 @@ __all__ = [
     "FPS",
     "FRAME_MS",
     "RESTART_DELAY_MS",
+    "Batch",
     "Course",
+    "Decisions",
     "Game",
+    "Games",
     "Obstacle",
     "ObstacleView",
     "Plan",
     "Planner",
+    "Policy",
     "RandomCourse",
     "RandomStream",
     "Search",
@@ -69,6 +74,7 @@ __all__ = [
     "jump_step",
     "obstacle_step",
     "phase_name",
+    "play_batch",
     "protect",
     "snapshot",
     "trex_frame",
