@@ -146,7 +146,8 @@ def test_a_run(endpoint: FakeEndpoint, tmp_path: Path) -> None:
     assert seed_lines[0].startswith("[clm_realtime seed=0] survived=True deaths=0 best_score=")
     assert seed_lines[1].startswith("[clm_realtime seed=1] survived=True deaths=0 best_score=")
     written = json.loads((tmp_path / "results" / "clm_realtime.json").read_text("utf-8"))
-    assert list(written) == ["summary", "results", "baselines"]
+    assert list(written) == ["summary", "results", "baselines", "rules"]
+    assert written["rules"] == {"clock": "real", "latency": None, "premise_rule": "reference"}
     assert json.loads(summary) == written["summary"]
     assert list(written["summary"]) == SUMMARY
     assert [list(row) for row in written["results"]] == [ROW, ROW]

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sysone.trex.baselines import POLICIES, Conditions, play_baseline
+from sysone.trex.baselines import POLICIES, play_baseline
+from sysone.trex.latency import landing
 from sysone.trex.report import Results, Settings, read_results, summarise
+from sysone.trex.simulate import Conditions
 
 FOLDER = Path(__file__).parents[2] / "examples" / "t_rex" / "results"
 FILES = sorted(FOLDER.glob("*.json"))
@@ -40,11 +42,13 @@ def test_baselines_can_be_played_again(results: Results) -> None:
     summary, rows = results.summary, results.results
     assert summary.course_style in ("original", "staged")
     conditions = Conditions(
-        latency_ms=statistics.median(row.latency_ms_p50 for row in rows if row.latency_ms_p50),
+        latency=landing(
+            statistics.median(row.latency_ms_p50 for row in rows if row.latency_ms_p50)
+        ),
         inflight=summary.inflight,
         guarded=summary.shield,
         course="staged" if summary.course_style == "staged" else "original",
-        ticks=int(summary.duration_s * 60),
+        frames=int(summary.duration_s * 60),
     )
     seeds = [row.seed for row in rows]
     assert results.baselines == {

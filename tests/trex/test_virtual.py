@@ -3,9 +3,11 @@
 import pytest
 
 from sysone.trex.arena import Arena
-from sysone.trex.baselines import POLICIES, Conditions, play_baseline, play_seed
+from sysone.trex.baselines import POLICIES, play_baseline, play_seed
 from sysone.trex.decide import answer_of
+from sysone.trex.latency import Fixed
 from sysone.trex.pilot import CourseStyle, Decision, Pilot
+from sysone.trex.simulate import Conditions
 from sysone.trex.virtual import VirtualClock, play
 from sysone_core.trex import FRAME_MS, Planner
 from trex.players import Nobody
@@ -16,7 +18,7 @@ FULL = 3600
 
 def conditions(latency_ms: float = 16.0, guarded: bool = True, ticks: int = FULL) -> Conditions:
     return Conditions(
-        latency_ms=latency_ms, inflight=6, guarded=guarded, course="original", ticks=ticks
+        latency=Fixed(latency_ms), inflight=6, guarded=guarded, course="original", frames=ticks
     )
 
 

@@ -56,6 +56,8 @@ class Arena:
         for pilot in self.pilots:
             with pilot.lock:
                 pilot.game.press_jump()
+                if pilot.recorder is not None:
+                    pilot.recorder.played(0)
                 if pilot.lockstep is None:
                     pilot.publish(0)
 
@@ -86,6 +88,8 @@ class Arena:
                     pilot.publish(self.frame)
                 else:
                     self._lockstep(pilot, pilot.lockstep)
+                if pilot.recorder is not None:
+                    pilot.recorder.played(self.frame)
 
     def _after_crash(self, pilot: Pilot) -> None:
         pilot.collect(self.frame)

@@ -1,7 +1,7 @@
 """The same seeds without a model, so that a reader sees what the harness alone survives.
 
-Every baseline plays on a simulated clock with the run's own settings, and its answers land as late
-as the run's typically did. The planner's proof is at hand in all but two:
+Every baseline plays on a simulated clock with the run's own settings, and its answers come as late
+as the run's. The planner's proof is at hand in all but two:
 
 * ``shield_only`` never answers; the emergency shield is on whatever the run's setting.
 * ``planner_best`` always answers with the planner's best action.
@@ -13,69 +13,35 @@ They are deterministic: random answers come from a stream that is seeded with th
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Final
 
 from sysone.trex.arena import Arena
-from sysone.trex.decide import answer_of
 from sysone.trex.keys import ACTIONS, Action
-from sysone.trex.pilot import CourseStyle, Decision, Pilot
+from sysone.trex.pilot import Pilot
 from sysone.trex.report import Baseline
-from sysone.trex.virtual import Answerer, VirtualClock, play
-from sysone_core.trex import FRAME_MS, Plan, Planner
+from sysone.trex.simulate import Chooser, Conditions, Identity, simulate
+from sysone_core.trex import Plan
 
-SHIELD_ONLY = "shield_only"
+SHIELD_ONLY: Final = "shield_only"
+PLANNER_BEST: Final = "planner_best"
 
 Policy = Callable[[Plan, random.Random], Action]
-POLICIES: dict[str, Policy | None] = {
+POLICIES: Final[dict[str, Policy | None]] = {
     SHIELD_ONLY: None,
-    "planner_best": lambda plan, stream: plan.best,
-    "random_safe": lambda plan, stream: stream.choice(plan.safe_actions or list(ACTIONS)),
+    PLANNER_BEST: lambda plan, stream: plan.best,
+    "random_safe": lambda plan, stream: stream.choice(plan.safe_actions or ACTIONS),
     "random": lambda plan, stream: stream.choice(ACTIONS),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """What the baselines share with the run that they are compared with."""
-
-    latency_ms: float
-    """From question to landing, typically."""
-    inflight: int
-    guarded: bool
-    course: CourseStyle
-    ticks: int
-    """Frames of a seed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Nobody:
-    name: str
-    inflight: int
-    model: str = ""
-    detail: str = "virtual time"
-    usd_per_token: float = 0.0
+CERTAIN: Final = {action: {action: 1.0} for action in ACTIONS}
 
 
 def play_seed(policy: str, seed: int, conditions: Conditions) -> tuple[Arena, Pilot]:
     """One seed of one policy of `POLICIES`."""
-    clock = VirtualClock()
-    pilot = Pilot(
-        _Nobody(policy, conditions.inflight),
-        clock=clock,
-        guarded=conditions.guarded or policy == SHIELD_ONLY,
-        seed=seed,
-        course=conditions.course,
-    )
-    pilot.times.start_from([conditions.latency_ms])
-    chooser = POLICIES[policy]
-    if chooser is None:
-        arena = Arena([pilot], clock)
-        arena.start()
-        for _ in range(conditions.ticks):
-            arena.tick()
-        return arena, pilot
-    answer = _answerer(chooser, random.Random(f"{policy}-{seed}"), conditions)
-    return play(pilot, answer, conditions.ticks, clock), pilot
+    if policy == SHIELD_ONLY:
+        conditions = replace(conditions, guarded=True, lockstep=None)
+    player = Identity(policy, conditions.inflight, model=policy)
+    return simulate(player, seed, conditions, _chooser(policy, seed))
 
 
 def play_baseline(
@@ -92,6 +58,14 @@ def play_baseline(
     return _baseline(pilots)
 
 
+def _chooser(policy: str, seed: int) -> Chooser | None:
+    choose = POLICIES[policy]
+    if choose is None:
+        return None
+    stream = random.Random(f"{policy}-{seed}")
+    return lambda plan: CERTAIN[choose(plan, stream)]
+
+
 def _baseline(pilots: Sequence[Pilot]) -> Baseline:
     scores = [max([*pilot.stats.finished_scores, pilot.game.score]) for pilot in pilots]
     stats = [pilot.stats for pilot in pilots]
@@ -103,22 +77,3 @@ def _baseline(pilots: Sequence[Pilot]) -> Baseline:
             player.interventions + player.arrival_saves + player.emergency_saves for player in stats
         ),
     )
-
-
-def _answerer(policy: Policy, stream: random.Random, conditions: Conditions) -> Answerer:
-    planner = Planner()
-    # Landings are at frame borders, so a measured latency is near a whole number of frames.
-    frames = max(1, round(conditions.latency_ms / FRAME_MS))
-
-    def answer(decision: Decision, tick: int) -> int:
-        plan = planner.plan(decision.snapshot, *decision.timing)
-        chosen = policy(plan, stream)
-        decision.answer = answer_of(
-            plan,
-            {action: float(action == chosen) for action in ACTIONS},
-            conditions.guarded,
-            inference_ms=conditions.latency_ms,
-        )
-        return tick - 1 + frames
-
-    return answer

@@ -1,49 +1,33 @@
 """``sysone trex``: a model plays Chrome's dinosaur game in real time."""
 
-import math
 import sys
-import tempfile
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from sysone.runs.atomic import dumps
-from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
-from sysone.systemone.endpoints import EndpointError, load_env
-from sysone.systemone.local import LocalServerError
-from sysone.trex.interrupt import RunInterrupted
+from sysone.systemone.endpoints import load_env
+from sysone.trex import subcommands
+from sysone.trex.cli_options import (
+    Clock,
+    CourseStyle,
+    Model,
+    Premise,
+    Prompt,
+    check_writable,
+    count,
+    inflight_count,
+    latency_source,
+    one_line_errors,
+    seconds,
+    whole,
+)
 
 if TYPE_CHECKING:
     from sysone.trex.match import Options
-
-INTERRUPTED = 130
-"""Exit code of a process that was interrupted from the keyboard (128 + SIGINT)."""
-
-
-class Model(StrEnum):
-    """Who plays."""
-
-    local = "local"
-    clm = "clm"
-    jev = "jev"
-
-
-class CourseStyle(StrEnum):
-    """Which obstacles come."""
-
-    original = "original"
-    staged = "staged"
-
-
-class Prompt(StrEnum):
-    """How the planner's proof is worded."""
-
-    labeled = "labeled"
-    guided = "guided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +49,6 @@ app = typer.Typer(
 )
 
 
-def _seed(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
-
-
-def _count(text: str) -> int:
-    value = _seed(text)
-    if value < 1:
-        raise typer.BadParameter(f"{value} is not a whole number of at least 1.")
-    return value
-
-
-def _inflight(text: str) -> int:
-    value = _seed(text)
-    if not 1 <= value <= 8:
-        raise typer.BadParameter(f"--inflight takes 1 to 8, got {value}.")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    # A frame is the least that can be played.
-    if not math.isfinite(value) or value * 60 < 1:
-        raise typer.BadParameter(f"{text!r} is not a number of seconds of at least 1/60.")
-    return value
-
-
 @app.callback(invoke_without_command=True)
 def play(
     context: typer.Context,
@@ -105,11 +57,11 @@ def play(
         typer.Option(help="Who plays: our embedded model or an endpoint  [default: local]"),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(parser=_count, metavar="N", help="Runs; run i uses seed + i.")
+        int, typer.Option(parser=count, metavar="N", help="Runs; run i uses seed + i.")
     ] = 5,
-    seed: Annotated[int, typer.Option(parser=_seed, metavar="N", help="First seed.")] = 0,
+    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="First seed.")] = 0,
     duration: Annotated[
-        float, typer.Option(parser=_seconds, metavar="S", help="Seconds a run.")
+        float, typer.Option(parser=seconds, metavar="S", help="Seconds a run.")
     ] = 60.0,
     no_shield: Annotated[
         bool,
@@ -118,13 +70,13 @@ def play(
     lockstep: Annotated[
         int | None,
         typer.Option(
-            parser=_count,
+            parser=count,
             metavar="FRAMES",
             help="Freeze the game while the model answers, then play so many frames.",
         ),
     ] = None,
     inflight: Annotated[
-        int, typer.Option(parser=_inflight, metavar="N", help="Requests at a time, 1 to 8.")
+        int, typer.Option(parser=inflight_count, metavar="N", help="Requests at a time, 1 to 8.")
     ] = 6,
     course_style: Annotated[
         CourseStyle, typer.Option(help="Which obstacles come.")
@@ -136,8 +88,38 @@ def play(
         Path | None,
         typer.Option(metavar="FILE", help="Results file [default: results/<tag>.json]."),
     ] = None,
+    premise: Annotated[
+        Premise,
+        typer.Option(
+            help="Which answers questions reckon with: any that has come (the original "
+            "harness's rule), or none that is sure to be discarded."
+        ),
+    ] = Premise.reference,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Record every frame and decision, for replay."),
+    ] = None,
+    clock: Annotated[
+        Clock, typer.Option(help="Real time, or a simulated clock with its own latencies.")
+    ] = Clock.real,
+    latency: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Virtual time: fixed:MS, normal:MS,SD, recorded:RESULT.json, or a file of "
+            "milliseconds or a recording.",
+        ),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Virtual time: known answers, kept there, or a recording "
+            "[default: results/answers/<model>.jsonl].",
+        ),
+    ] = None,
 ) -> None:
-    """A model plays Chrome's dinosaur game in real time.
+    """A model plays Chrome's dinosaur game in real time, or on a simulated clock.
 
     One line a seed and then the summary go to stdout, everything else to stderr. The results
     file is rewritten after every seed.
@@ -149,10 +131,16 @@ def play(
         raise typer.BadParameter(
             f"nothing given, expected one of {', '.join(Model)}.", param_hint="--model"
         )
-    try:
+    for name, value in (("--latency", latency), ("--answers", answers)):
+        if value is not None and clock is Clock.real:
+            raise typer.BadParameter("is for --clock virtual.", param_hint=name)
+    if clock is Clock.virtual and latency is None:
+        raise typer.BadParameter("--clock virtual needs one.", param_hint="--latency")
+    with one_line_errors():
         # Only now: --help and usage errors need no compiled module.
         from sysone.trex.match import Options
 
+        known = place.results / "answers" / f"{model or Model.local}.jsonl"
         options = Options(
             model=(model or Model.local).value,
             seeds=seeds,
@@ -163,32 +151,19 @@ def play(
             inflight=inflight,
             course_style=course_style.value,
             prompt=prompt.value,
+            premise_rule=premise.value,
+            record=record,
+            latency=None if latency is None else latency_source(latency),
+            answers=answers or known,
+            new_answers=known,
         )
         if out is None:
             out = place.results / f"{options.tag}.json"
-        _check_writable(out)
+        check_writable(out, "--out")
+        if record is not None:
+            check_writable(record, "--record")
         load_env(place.env)
         _play(options, out)
-    except (KeyboardInterrupt, RunInterrupted) as error:
-        typer.echo(f"sysone trex: {str(error) or 'interrupted'}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    except (EndpointError, LocalServerError, RunError) as error:
-        typer.echo(f"sysone trex: {error}", err=True)
-        raise typer.Exit(1) from None
-
-
-def _check_writable(out: Path) -> None:
-    """A file that cannot be written is found before the first seed is played, not after it."""
-    if out.is_dir():
-        raise typer.BadParameter(f"{out} is a folder, expected a file.", param_hint="--out")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out.parent):
-            pass
-    except OSError as error:
-        raise typer.BadParameter(
-            f"{out} cannot be written: {error.strerror}.", param_hint="--out"
-        ) from None
 
 
 def _play(options: "Options", out: Path) -> None:
@@ -200,6 +175,9 @@ def _play(options: "Options", out: Path) -> None:
         results = play_seeds(options, out, progress)
         progress.note(f"results in {out}")
     typer.echo(dumps(results.summary, indent=1))
+
+
+subcommands.add_to(app)
 
 
 def main(place: Place | None = None) -> NoReturn:

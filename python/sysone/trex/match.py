@@ -1,25 +1,37 @@
-"""Seeds played in real time, one after the other, and their file kept up to date."""
+"""Seeds played one after the other, in real or virtual time, and their file kept up to date."""
 
 import statistics
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from sysone.runs.progress import Progress, Task
 from sysone.systemone.endpoints import ENDPOINTS
 from sysone.systemone.local import local_server
+from sysone.trex.answers import Answers, answers_of, learn_recording
 from sysone.trex.arena import Arena
 from sysone.trex.ask import Prompt
-from sysone.trex.baselines import POLICIES, Conditions, play_baseline
+from sysone.trex.baselines import POLICIES, play_baseline
 from sysone.trex.interrupt import RunInterrupted
-from sysone.trex.pilot import CourseStyle, Pilot
+from sysone.trex.latency import Latency, landing
+from sysone.trex.pilot import CourseStyle, Pilot, PremiseRule
 from sysone.trex.player import RemoteBrain
+from sysone.trex.recording import (
+    ClockKind,
+    RecordedGame,
+    Recorder,
+    RecordingFile,
+    is_recording,
+)
 from sysone.trex.report import (
     Baseline,
     Results,
+    Rules,
     SeedRow,
     Settings,
     seed_line,
@@ -27,6 +39,7 @@ from sysone.trex.report import (
     summarise,
     write_results,
 )
+from sysone.trex.simulate import Conditions, Identity, simulate
 from sysone.trex.workers import Workers
 from sysone_core.trex import FPS, FRAME_MS
 
@@ -48,11 +61,28 @@ class Options:
     prompt: Prompt = "labeled"
     base_url: str | None = None
     """Where the endpoint is; by default as `sysone.systemone.endpoints` says."""
+    premise_rule: PremiseRule = "reference"
+    record: Path | None = None
+    """Where every frame and decision goes."""
+    latency: Latency | None = None
+    """Of the answers on a simulated clock; None plays in real time."""
+    answers: Path | None = None
+    """Known answers in virtual time, and a place for new ones; or a recording."""
+    new_answers: Path | None = None
+    """A place for new ones where ``answers`` is a recording."""
+
+    @property
+    def clock(self) -> ClockKind:
+        """What time is."""
+        return "real" if self.latency is None else "virtual"
 
     @property
     def mode(self) -> str:
-        """``realtime`` or ``lockstepN``."""
-        return "realtime" if self.lockstep is None else f"lockstep{self.lockstep}"
+        """``realtime``, ``lockstepN``, ``virtual`` or ``virtual_lockstepN``."""
+        lockstep = "" if self.lockstep is None else f"lockstep{self.lockstep}"
+        if self.latency is None:
+            return lockstep or "realtime"
+        return f"virtual_{lockstep}" if lockstep else "virtual"
 
     @property
     def tag(self) -> str:
@@ -81,6 +111,26 @@ class Options:
             inflight=self.requests,
         )
 
+    @property
+    def rules(self) -> Rules:
+        """For the results file."""
+        return Rules(
+            clock=self.clock,
+            latency=None if self.latency is None else self.latency.name,
+            premise_rule=self.premise_rule,
+        )
+
+    def conditions(self, latency: Latency) -> Conditions:
+        """For seeds on a simulated clock."""
+        return Conditions(
+            latency=latency,
+            inflight=self.inflight,
+            guarded=self.shield,
+            course=self.course_style,
+            frames=self.frames,
+            premise_rule=self.premise_rule,
+        )
+
 
 def play(options: Options, out: Path, progress: Progress) -> Results:
     """Play every seed; the file ``out`` holds the finished ones at any time.
@@ -93,9 +143,10 @@ def play(options: Options, out: Path, progress: Progress) -> Results:
     """
     rows: list[SeedRow] = []
     try:
-        with _endpoint(options) as base_url:
+        with ExitStack() as stack:
+            play_one = _player(options, progress, stack)
             for seed in range(options.seed, options.seed + options.seeds):
-                row = play_seed(options, seed, base_url, progress)
+                row = play_one(seed)
                 write_results(out, _results(options, [*rows, row]))
                 rows.append(row)
                 progress.result(seed_line(options.tag, row))
@@ -108,13 +159,66 @@ def play(options: Options, out: Path, progress: Progress) -> Results:
         raise RunInterrupted(f"interrupted; kept {kept}") from None
 
 
+def _player(options: Options, progress: Progress, stack: ExitStack) -> Callable[[int], SeedRow]:
+    """Who plays a seed; what it needs is put on ``stack``."""
+    record = stack.enter_context(RecordingFile(options.record)) if options.record else None
+    if options.latency is None:
+        base_url = stack.enter_context(_endpoint(options))
+        return lambda seed: play_seed(options, seed, base_url, progress, record)
+    answers = stack.enter_context(closing(open_answers(options)))
+    conditions = replace(options.conditions(options.latency), lockstep=options.lockstep)
+    return lambda seed: _play_virtual(options, conditions, answers, seed, record)
+
+
+def open_answers(options: Options) -> Answers:
+    """The answers of the options' model.
+
+    Raises:
+        RunError: a file of known answers cannot be used.
+    """
+    path = options.answers
+    if path is None or not path.exists() or not is_recording(path):
+        return answers_of(options.model, path, options.base_url)
+    answers = answers_of(options.model, options.new_answers, options.base_url)
+    learn_recording(answers, path)
+    return answers
+
+
+def _play_virtual(
+    options: Options,
+    conditions: Conditions,
+    answers: Answers,
+    seed: int,
+    record: RecordingFile | None,
+) -> SeedRow:
+    name = ENDPOINTS[options.model].display_name
+    player = Identity(name, options.requests, answers.model, answers.source)
+    prompt = options.prompt
+    arena, pilot = simulate(
+        player, seed, conditions, lambda plan: answers.choose(plan, prompt), prompt, record
+    )
+    # The model's own name may come with its first answer.
+    return msgspec.structs.replace(seed_row(seed, arena, pilot), model=answers.model)
+
+
 def _results(
     options: Options, rows: list[SeedRow], baselines: dict[str, Baseline] | None = None
 ) -> Results:
-    return Results(summary=summarise(rows, options.settings), results=rows, baselines=baselines)
+    return Results(
+        summary=summarise(rows, options.settings),
+        results=rows,
+        baselines=baselines,
+        rules=options.rules,
+    )
 
 
-def play_seed(options: Options, seed: int, base_url: str | None, progress: Progress) -> SeedRow:
+def play_seed(
+    options: Options,
+    seed: int,
+    base_url: str | None,
+    progress: Progress,
+    record: RecordingFile | None = None,
+) -> SeedRow:
     """Play one seed in real time (or lockstep) with a player process of its own.
 
     Raises:
@@ -131,7 +235,10 @@ def play_seed(options: Options, seed: int, base_url: str | None, progress: Progr
             lockstep=options.lockstep,
             seed=seed,
             course=options.course_style,
+            premise_rule=options.premise_rule,
+            game=RecordedGame(seed, options.course_style, scenery=False) if record else None,
         )
+        recorder = Recorder(record, pilot, "real") if record else None
         samples_ms = brain.warm(pilot.moment(), options.prompt)
         pilot.times.start_from(samples_ms)
         progress.note(f"{brain.name}: {brain.detail}, warm answer {min(samples_ms):.0f} ms")
@@ -140,6 +247,11 @@ def play_seed(options: Options, seed: int, base_url: str | None, progress: Progr
         try:
             arena.start()
             _run(arena, pilot, options.frames, task)
+            with pilot.lock:
+                if recorder is not None:
+                    recorder.close(arena.frame)
+                    share = recorder.spent_s * 1000 / (arena.frame * FRAME_MS)
+                    progress.note(f"recording took {share:.2%} of the time of a frame")
             return seed_row(seed, arena, pilot)
         finally:
             workers.close()
@@ -169,14 +281,7 @@ def _done(arena: Arena, pilot: Pilot) -> int:
 def _baselines(
     options: Options, rows: Sequence[SeedRow], progress: Progress
 ) -> dict[str, Baseline]:
-    landed_ms = [row.latency_ms_p50 for row in rows if row.latency_ms_p50 is not None]
-    conditions = Conditions(
-        latency_ms=statistics.median(landed_ms) if landed_ms else FRAME_MS,
-        inflight=options.inflight,
-        guarded=options.shield,
-        course=options.course_style,
-        ticks=options.frames,
-    )
+    conditions = options.conditions(options.latency or _typical(rows))
     task = progress.task("baselines", total=len(POLICIES) * len(rows))
     found = {
         policy: play_baseline(policy, [row.seed for row in rows], conditions, on_seed=task.advance)
@@ -184,6 +289,11 @@ def _baselines(
     }
     task.finish()
     return found
+
+
+def _typical(rows: Sequence[SeedRow]) -> Latency:
+    landed_ms = [row.latency_ms_p50 for row in rows if row.latency_ms_p50 is not None]
+    return landing(statistics.median(landed_ms) if landed_ms else FRAME_MS)
 
 
 def _endpoint(options: Options) -> AbstractContextManager[str | None]:

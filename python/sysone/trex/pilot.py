@@ -20,6 +20,9 @@ from sysone.trex.timing import LandingTimes
 from sysone_core.trex import Game, Snapshot, protect, snapshot
 
 CourseStyle = Literal["original", "staged"]
+PremiseRule = Literal["reference", "checked"]
+"""Which answer that has come and not yet landed a question reckons with: the original harness's
+rule is whichever it is; ``checked`` leaves out one that is sure to be discarded when it lands."""
 
 TRACE_FRAMES = 120
 
@@ -82,6 +85,16 @@ class Decision:
     latency_frames: int = 0
 
 
+class Witness(Protocol):
+    """Who is told of every frame and of every answer that landed."""
+
+    def played(self, frame: int) -> None:
+        """A tick of the arena is over."""
+
+    def landed(self, decision: Decision, frame: int, fate: str) -> None:
+        """An answer landed: ``fate`` is ``Applied``, or the notice of why it was dropped."""
+
+
 class Trace(NamedTuple):
     """One frame of the recent past, for the crash log."""
 
@@ -107,7 +120,13 @@ class Pilot:
 
     ``lockstep`` is the number of frames played per decision while the game waits, or None in real
     time. ``guarded`` turns the three shields on: on the label, on arrival, in an emergency.
-    ``clock`` gives monotonic seconds. ``listener`` hears every notice.
+    ``clock`` gives monotonic seconds. ``listener`` hears every notice. ``game`` takes the place
+    of a new one of ``seed`` and ``course``.
+
+    With one request in flight every question goes out as the answer before it comes, hence with
+    that answer as its premise. Under the reference's rule one discarded answer thus takes all that
+    follow with it until the run ends; under ``checked`` the chain ends with the first question
+    that goes out after its premise has become void.
     """
 
     def __init__(
@@ -120,15 +139,18 @@ class Pilot:
         lockstep: int | None = None,
         seed: int = 0,
         course: CourseStyle = "original",
+        premise_rule: PremiseRule = "reference",
         listener: Callable[[Notice], None] | None = None,
+        game: Game | None = None,
     ) -> None:
         self.player = player
         self.guarded = guarded
         self.prompt = prompt
         self.lockstep = lockstep
+        self.premise_rule = premise_rule
         self.inflight = 1 if lockstep is not None else max(1, player.inflight)
         # Scenery is for the eye alone and never touches a score.
-        self.game = Game(seed, course, scenery=False)
+        self.game = game if game is not None else Game(seed, course, scenery=False)
         self.times = LandingTimes(self.inflight, lockstep)
         self.notices = Notices(listener)
         self.stats = Statistics()
@@ -137,7 +159,8 @@ class Pilot:
         # Taken around everything that a worker could see half done; threads bring a real one.
         self.lock: AbstractContextManager[Any] = nullcontext()
         self.wake: Callable[[], None] = _nothing
-        self._clock = clock
+        self.clock = clock
+        self.recorder: Witness | None = None
         # keys
         self.held: Held = "run"
         self.last_action: Action = "run"
@@ -216,6 +239,8 @@ class Pilot:
             may_ask = fresh or (pending is not None and self.lockstep is None)
         if not may_ask:
             return None
+        if self.premise_rule == "checked" and pending is not None and self._is_void(pending):
+            pending = None
         if self.last_asked is not None and view.frame > self.last_asked:
             self.times.ask_gaps.append(view.frame - self.last_asked)
         self.last_asked = view.frame
@@ -228,7 +253,7 @@ class Pilot:
             epoch=view.epoch,
             snapshot=view.snapshot,
             timing=self.timing(),
-            sent_s=self._clock(),
+            sent_s=self.clock(),
         )
         if pending is not None:
             decision.pending, decision.pending_seq = pending.executed, pending.seq
@@ -257,7 +282,7 @@ class Pilot:
         game, stats = self.game, self.stats
         self.active.discard(decision.seq)
         self.applied = max(self.applied, decision.seq)
-        decision.latency_ms = (self._clock() - decision.sent_s) * 1000
+        decision.latency_ms = (self.clock() - decision.sent_s) * 1000
         decision.latency_frames = max(0, frame - decision.view_frame - 1)
         current = decision.run == game.run_index and not game.crashed
         if self.lockstep is None and current:
@@ -302,11 +327,15 @@ class Pilot:
             answer.intervened,
             answer.agreed,
         )
+        if self.recorder is not None:
+            self.recorder.landed(decision, frame, "Applied")
 
     def _drop(self, decision: Decision, frame: int, text: str) -> None:
         self.dropped.append(decision.seq)
         self.stats.discarded += 1
         self.notices.note(frame, text, decision.seq)
+        if self.recorder is not None:
+            self.recorder.landed(decision, frame, text)
 
     def premise_holds(self, decision: Decision) -> bool:
         """Whether the world is still the one that the question was asked about."""
@@ -323,6 +352,10 @@ class Pilot:
             and self.bump_seq is not None
             and self.bump_seq == pending_seq
         )
+
+    def _is_void(self, decision: Decision) -> bool:
+        """Whether an answer that has come is sure to be discarded when it lands."""
+        return decision.executed is None or not self.premise_holds(decision)
 
     # Keys -------------------------------------------------------------------------------------
 

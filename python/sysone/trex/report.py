@@ -79,6 +79,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     inflight: int
 
 
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What the published summary has no place for: rules and time of a run."""
+
+    clock: str = "real"
+    """``real`` or ``virtual``."""
+    latency: str | None = None
+    """The source of latencies in virtual time."""
+    premise_rule: str = "reference"
+    """Which answers questions reckon with; see `sysone.trex.pilot.PremiseRule`."""
+
+
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """How a player without a model does on the same seeds."""
 
@@ -95,6 +106,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     summary: Summary
     results: list[SeedRow]
     baselines: dict[str, Baseline] | None = None
+    rules: Rules | None = None
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +124,8 @@ def seed_row(seed: int, arena: Arena, pilot: Pilot) -> SeedRow:
     """The row of a seed whose game has ended."""
     report = arena.report()
     player = report.players[pilot.player.name]
-    plan_ms = pilot.stats.plan_ms
+    # On a simulated clock nothing of the machine's time is reported.
+    plan_ms = pilot.stats.plan_ms if arena.pacer is not None else []
     current = [] if player.current_score is None else [player.current_score]
     return SeedRow(
         seed=seed,

@@ -7,10 +7,12 @@ from sysone.trex.arena import Arena
 from sysone.trex.pilot import Decision, Pilot
 from sysone_core.trex import FRAME_MS
 
-Answerer = Callable[[Decision, int], int]
-"""Fills a decision's answer or error and returns the tick before which it is delivered.
+Answerer = Callable[[Decision, int], float]
+"""Fills a decision's answer or error and returns when it comes, in ticks; a fraction is a time
+between two ticks, and an answer that comes at a tick or just before it lands with that tick.
 
-It is called with the tick that the question is asked before, which is the earliest it may return.
+It is called with the tick that the question is asked before. The match's clock tells the time of
+the question more finely.
 """
 
 
@@ -18,10 +20,10 @@ class VirtualClock:
     """Seconds that pass by whole frames; give it to a `Pilot` as its clock."""
 
     def __init__(self) -> None:
-        self.ticks = 0
+        self.ticks: float = 0
 
     def __call__(self) -> float:
-        """The time of the tick that goes on."""
+        """The time of what goes on: a tick, or an answer's coming between two of them."""
         return self.ticks * FRAME_MS / 1000
 
 
@@ -38,7 +40,7 @@ class VirtualMatch:
         self.arena = arena
         self._answer = answer
         self._clock = clock if clock is not None else VirtualClock()
-        self._under_way: list[tuple[int, int, Decision]] = []
+        self._under_way: list[tuple[float, int, Decision]] = []
         self._waiting_for = 0
 
     def start(self) -> None:
@@ -49,12 +51,10 @@ class VirtualMatch:
     def tick(self) -> None:
         """Deliver what has come, in the order of arrival, and run one frame."""
         coming = self.arena.frame + 1
-        due = []
         while self._under_way and self._under_way[0][0] <= coming:
-            due.append(heapq.heappop(self._under_way)[-1])
-        # A question that is asked meanwhile has a tick to itself, however soon its answer comes.
-        for decision in due:
+            time, _, decision = heapq.heappop(self._under_way)
             self._waiting_for -= 1
+            self._clock.ticks = max(self._clock.ticks, time)
             self.pilot.deliver(decision)
             self._ask()
         self._clock.ticks = coming
@@ -67,8 +67,12 @@ class VirtualMatch:
             if decision is None:
                 return
             self._waiting_for += 1
-            tick = self._answer(decision, self.arena.frame + 1)
-            heapq.heappush(self._under_way, (tick, decision.seq, decision))
+            tick = self.arena.frame + 1
+            time = self._answer(decision, tick)
+            if time <= self._clock.ticks:
+                # No answer comes the instant it is asked for: this one has the next tick.
+                time = tick + 1
+            heapq.heappush(self._under_way, (time, decision.seq, decision))
 
 
 def play(pilot: Pilot, answer: Answerer, ticks: int, clock: VirtualClock | None = None) -> Arena:
