@@ -2,10 +2,12 @@
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from sysone.trex.ask import QUESTION, Questions, build_question
 from sysone.trex.keys import ACTIONS, Action
@@ -65,8 +67,7 @@ class Choice(NamedTuple):
     agreed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """A model's answer with the plan it was asked about."""
 
     probabilities: Mapping[Action, float]
@@ -122,16 +123,23 @@ def choose(
     When ``guarded``, an unsafe proposal gives way to the likeliest safe action, if there is one.
     """
 
-    def likeliest(actions: list[Action]) -> Action:
-        return max(actions, key=lambda action: probabilities.get(action, 0.0))
-
-    proposed = executed = likeliest(list(ACTIONS))
-    safe_actions = [action for action in ACTIONS if safe[action]]
-    if guarded and safe_actions and not safe[proposed]:
-        executed = likeliest(safe_actions)
+    proposed = executed = _likeliest(ACTIONS, probabilities)
+    if guarded and not safe[proposed]:
+        safe_actions = [action for action in ACTIONS if safe[action]]
+        executed = _likeliest(safe_actions, probabilities) if safe_actions else proposed
     # A jump key in the air only lets go of the duck key, which is what run does.
-    agreed = proposed == best or (airborne and {proposed, best} <= {"jump", "run"})
+    agreed = proposed == best or (airborne and proposed != "duck" and best != "duck")
     return Choice(proposed, executed, executed != proposed, agreed)
+
+
+def _likeliest(actions: Sequence[Action], probabilities: Mapping[Action, float]) -> Action:
+    best = actions[0]
+    most = probabilities.get(best, 0.0)
+    for action in actions[1:]:
+        probability = probabilities.get(action, 0.0)
+        if probability > most:
+            best, most = action, probability
+    return best
 
 
 def read(reply: Reply) -> dict[Action, float]:

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 SHOWN_FRAMES: Final = 60
@@ -18,6 +19,7 @@ class Notice(NamedTuple):
     seq: int | None = None
 
 
+@lru_cache(maxsize=64)
 def priority(text: str) -> int:
     """2 for what a spectator should see, 1 for discards, 0 for the ordinary course of things."""
     if "discarded" in text:
@@ -43,17 +45,17 @@ class Notices:
         self.log.append(notice)
         if self._listener is not None:
             self._listener(notice)
-        discard = priority(text) == 1
+        rank = priority(text)
         if (
-            discard
+            rank == 1
             and self._last_discard is not None
             and frame - self._last_discard < DISCARD_EVERY_FRAMES
         ):
             return
-        if priority(text) < priority(self.event) and frame - self.event_frame < SHOWN_FRAMES:
+        if rank < priority(self.event) and frame - self.event_frame < SHOWN_FRAMES:
             return
         self.event, self.event_frame = text, frame
-        if discard:
+        if rank == 1:
             self._last_discard = frame
 
     def ready(self) -> None:

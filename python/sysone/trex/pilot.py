@@ -9,15 +9,16 @@ real time, `virtual.play` with a schedule.
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
+import msgspec
+
 from sysone.trex.decide import Answer, Timing
-from sysone.trex.keys import Action, Held, after
+from sysone.trex.keys import ACTIONS, Action, Held, after
 from sysone.trex.notices import Notice, Notices
 from sysone.trex.score import Statistics
 from sysone.trex.timing import LandingTimes
-from sysone_core.trex import Game, Snapshot, protect, snapshot
+from sysone_core.trex import Game, Snapshot, obstacle_step, protect, snapshot
 
 CourseStyle = Literal["original", "staged"]
 PremiseRule = Literal["reference", "checked"]
@@ -25,6 +26,12 @@ PremiseRule = Literal["reference", "checked"]
 rule is whichever it is; ``checked`` leaves out one that is sure to be discarded when it lands."""
 
 TRACE_FRAMES = 120
+SAVED = "Arrival shield saved it"
+TAKEN = {action: f"Answer → {action}" for action in ACTIONS}
+NEW_OBSTACLE_X = 600
+"""Snapshots show nothing from there on; a new obstacle is seen here first, or a step later."""
+FASTEST_STEP = obstacle_step(13.001, 0.8)
+"""Pixels that the fastest bird moves in a frame, at the top speed."""
 
 
 class Identity(Protocol):
@@ -62,8 +69,7 @@ class View(NamedTuple):
     epoch: int
 
 
-@dataclass(slots=True)
-class Decision:
+class Decision(msgspec.Struct):
     """A question, and its answer once there is one."""
 
     seq: int
@@ -185,7 +191,8 @@ class Pilot:
         self.waiting = False
         # the recent past
         self._passed: set[int] = set()
-        self._trace: deque[Trace] = deque(maxlen=TRACE_FRAMES)
+        self._look_frame = 0
+        self._trace: deque[tuple[int, int, Held, float, int]] = deque(maxlen=TRACE_FRAMES)
         self._moment: Snapshot | None = None
 
     # Timing -----------------------------------------------------------------------------------
@@ -229,11 +236,17 @@ class Pilot:
         view = self.view
         if view is None:
             return None
-        unapplied = [decision for decision in self.finished if decision.seq > view.applied]
+        if (
+            self.inflight > 1
+            and self.last_asked is not None
+            and view.frame - self.last_asked < self.times.stagger
+        ):
+            return None
+        applied = view.applied
+        unapplied = [decision for decision in self.finished if decision.seq > applied]
         pending = unapplied[0] if len(unapplied) == 1 else None
         if self.inflight > 1:
-            rested = self.last_asked is None or view.frame - self.last_asked >= self.stagger
-            may_ask = rested and len(unapplied) <= 1
+            may_ask = len(unapplied) <= 1
         else:
             fresh = not unapplied and view.frame != self.last_asked
             may_ask = fresh or (pending is not None and self.lockstep is None)
@@ -310,11 +323,10 @@ class Pilot:
         self.accepted = decision.seq
         self.accepted_actions[decision.seq] = action
         if len(self.accepted_actions) > 64:
-            del self.accepted_actions[min(self.accepted_actions)]
+            # The oldest is also the smallest: an answer is accepted only after those before it.
+            del self.accepted_actions[next(iter(self.accepted_actions))]
         saved = decision.arrival_intervened
-        self.notices.note(
-            frame, "Arrival shield saved it" if saved else f"Answer → {action}", decision.seq
-        )
+        self.notices.note(frame, SAVED if saved else TAKEN[action], decision.seq)
         if changes_keys(game.jumping, self.held, action):
             self.epoch += 1
             self.bump_seq = decision.seq
@@ -406,12 +418,24 @@ class Pilot:
     def capture(self, frame: int) -> None:
         """After a frame: keep it for the crash log and note obstacles that are passed."""
         game = self.game
-        self._trace.append(Trace(frame, game.trex_y, self.held, game.speed, game.score))
+        self._trace.append((frame, game.trex_y, self.held, game.speed, game.score))
+        if frame >= self._look_frame:
+            self._look_frame = frame + self._note_passed(frame)
+
+    def _note_passed(self, frame: int) -> int:
+        """Note what was passed; returns the frames until something else can be passed."""
+        game = self.game
+        nearest = NEW_OBSTACLE_X - game.trex_x
         for obstacle in self.moment().obstacles:
-            passed = obstacle.x + obstacle.width < game.trex_x
-            if passed and obstacle.id not in self._passed:
+            if obstacle.id in self._passed:
+                continue
+            ahead = obstacle.x + obstacle.width - game.trex_x
+            if ahead < 0:
                 self._passed.add(obstacle.id)
                 self.notices.note(frame, "Perfect jump" if game.jumping else "Obstacle cleared")
+            else:
+                nearest = min(nearest, ahead)
+        return max(1, nearest // FASTEST_STEP)
 
     def record_crash(self, frame: int) -> None:
         """Keep what led to the crash that this frame ended in."""
@@ -424,7 +448,7 @@ class Pilot:
                 self.moment(),
                 self.timing(),
                 tuple(notice for notice in self.notices.log if notice.frame > since),
-                tuple(self._trace),
+                tuple(Trace(*frame) for frame in self._trace),
             )
         )
 
@@ -442,6 +466,7 @@ class Pilot:
         self.view = None
         self.finished.clear()
         self._passed.clear()
+        self._look_frame = 0
         self._trace.clear()
         self._moment = None
 

@@ -32,7 +32,10 @@ class LandingTimes:
         self.jitter_frames: float = 1.0
         self.observed: deque[int] = deque(maxlen=90)
         self.ask_gaps: deque[int] = deque(maxlen=60)
+        self._recent: deque[int] = deque(maxlen=RECENT)
         self._last_landing: int | None = None
+        self._stagger_for: float | None = None
+        self._stagger = 1
 
     def start_from(self, samples_ms: Sequence[float]) -> None:
         """First estimates, from the warm-up's times. They stay fractions until an answer lands."""
@@ -50,8 +53,10 @@ class LandingTimes:
         latency = min(LONGEST_LATENCY, max(0, latency))
         if latency > self.latency_frames + max(4, 2 * self.jitter_frames):
             self.observed.clear()
+            self._recent.clear()
         self.observed.append(latency)
-        recent = sorted(list(self.observed)[-RECENT:])
+        self._recent.append(latency)
+        recent = sorted(self._recent)
         count = len(recent)
         self.latency_frames = recent[count // 5]
         self.typical_frames = recent[count // 2]
@@ -64,14 +69,19 @@ class LandingTimes:
     def forget_run(self) -> None:
         """A new run of the game: its rhythm starts anew, the estimates stay."""
         self.observed.clear()
+        self._recent.clear()
         self.ask_gaps.clear()
         self._last_landing = None
 
     @property
     def stagger(self) -> int:
         """Frames between two questions when several may be in flight."""
-        share = max(1.0, self.typical_frames) / min(self.inflight, 4)
-        return min(LONGEST_STAGGER, max(1, round(share)))
+        if self._stagger_for != self.typical_frames:
+            # Looked at every frame, and new only with an answer.
+            share = max(1.0, self.typical_frames) / min(self.inflight, 4)
+            self._stagger_for = self.typical_frames
+            self._stagger = min(LONGEST_STAGGER, max(1, round(share)))
+        return self._stagger
 
     @property
     def longest_wait(self) -> int:
