@@ -15,7 +15,7 @@ constexpr int kHorizonMargin = 6;
 
 int whole_frames(double value) {
     if (!std::isfinite(value) || std::abs(value) > kMaxTimingFrames) {
-        throw std::invalid_argument("timing must be finite and at most 3600 frames, not " +
+        throw std::invalid_argument("timing must be finite and at most 600 frames, not " +
                                     std::to_string(value));
     }
     return round_half_even(value);

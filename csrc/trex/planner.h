@@ -15,8 +15,9 @@ namespace sysone::trex {
 
 // A manoeuvre counts as near when it is due within the landing window and this many frames.
 inline constexpr int kDuckLeadFrames = 14;
-// Timings beyond a minute are a mistake of the caller's, not a latency.
-inline constexpr double kMaxTimingFrames = 3600;
+// Timings beyond ten seconds are a mistake, not a latency; the search recurses about once a frame,
+// and this bounds its stack.
+inline constexpr double kMaxTimingFrames = 600;
 
 template <typename T>
 using PerAction = std::array<T, kActions>;

@@ -12,8 +12,8 @@ from sysone_core import _trex
 Policy = Literal["planner_best", "random_safe", "random", "hold"]
 
 MAX_THREADS = 256
-# The planner takes timings of up to a minute.
-MAX_FRAMES_PER_DECISION = 3600
+# The planner takes timings of up to ten seconds.
+MAX_FRAMES_PER_DECISION = 600
 
 
 @dataclass(frozen=True)
