@@ -118,7 +118,7 @@ def test_a_file_of_times_comes_in_its_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fixed:soon", "'soon' in 'fixed:soon' is not a number of milliseconds from 0 to 60000"),
+        ("fixed:soon", "'soon' in 'fixed:soon' is not a number of milliseconds from 0 to 5000"),
         ("fixed:-1", "'-1' in 'fixed:-1' is not a number"),
         ("fixed:nan", "'nan' in 'fixed:nan' is not a number"),
         ("normal:5", "'normal:5' lacks the standard deviation"),

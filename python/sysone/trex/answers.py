@@ -5,7 +5,7 @@ kept in a file, one JSON object a line, and found again by where they came from 
 by the texts of the question.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +58,12 @@ class Answers:
         self._others: list[Known] = []
         self._known: dict[Key, dict[Action, float]] = {}
         self._given: set[Key] = set()
+        self._new: list[Key] = []
         if path is not None and path.exists():
             for known in _read(path):
                 if known.source == source:
-                    self._learn(known)
+                    self._known[_key(known)] = known.probabilities
+                    self.model = known.model
                 else:
                     self._others.append(known)
 
@@ -88,6 +90,20 @@ class Answers:
             self._known[key] = checked(probabilities)
             self._given.add(key)
 
+    def learn(self, new: Iterable[Known]) -> None:
+        """Take what another process has asked of the same source."""
+        for known in new:
+            key = _key(known)
+            if key not in self._known:
+                self._known[key] = known.probabilities
+                self.model = known.model
+                self.asked += 1
+
+    def take_new(self) -> list[Known]:
+        """What was asked since the last call."""
+        new, self._new = self._new, []
+        return [self._line(key) for key in new]
+
     def save(self) -> None:
         """Write the file, if there is one and something new to keep.
 
@@ -96,21 +112,8 @@ class Answers:
         """
         if self.path is None or not self.asked:
             return
-        encoder = msgspec.json.Encoder()
-        ours = [
-            Known(
-                source=self.source,
-                model=self.model,
-                state=state,
-                instructions=instructions,
-                criteria=dict(zip(ACTIONS, criteria, strict=True)),
-                probabilities=probabilities,
-            )
-            for key, probabilities in self._known.items()
-            if key not in self._given
-            for state, instructions, *criteria in [key]
-        ]
-        write_bytes(self.path, encoder.encode_lines([*self._others, *ours]))
+        ours = [self._line(key) for key in self._known if key not in self._given]
+        write_bytes(self.path, msgspec.json.Encoder().encode_lines([*self._others, *ours]))
 
     def close(self) -> None:
         """Let go of the model and keep what was learnt."""
@@ -119,10 +122,16 @@ class Answers:
             self._backend = None
         self.save()
 
-    def _learn(self, known: Known) -> None:
-        criteria = [known.criteria[action] for action in ACTIONS]
-        self._known[known.state, known.instructions, *criteria] = known.probabilities
-        self.model = known.model
+    def _line(self, key: Key) -> Known:
+        state, instructions, *criteria = key
+        return Known(
+            source=self.source,
+            model=self.model,
+            state=state,
+            instructions=instructions,
+            criteria=dict(zip(ACTIONS, criteria, strict=True)),
+            probabilities=self._known[key],
+        )
 
     def _ask(self, key: Key, state: str, questions: Questions) -> Mapping[Action, float]:
         try:
@@ -135,6 +144,7 @@ class Answers:
         self.model = reply.model
         self.asked += 1
         self._known[key] = probabilities
+        self._new.append(key)
         return probabilities
 
 
@@ -203,6 +213,11 @@ def learn_recording(answers: Answers, path: Path) -> None:
         if asked.answer.probabilities is not None:
             answers.know(asked.state, asked.questions, asked.answer.probabilities)
             answers.model = asked.answer.model or answers.model
+
+
+def _key(known: Known) -> Key:
+    criteria = (known.criteria[action] for action in ACTIONS)
+    return (known.state, known.instructions, *criteria)
 
 
 def _read(path: Path) -> list[Known]:

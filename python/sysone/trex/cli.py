@@ -1,7 +1,6 @@
 """``sysone trex``: a model plays Chrome's dinosaur game in real time."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -15,6 +14,7 @@ from sysone.trex.cli_options import (
     Clock,
     CourseStyle,
     Model,
+    Place,
     Premise,
     Prompt,
     check_writable,
@@ -28,17 +28,6 @@ from sysone.trex.cli_options import (
 
 if TYPE_CHECKING:
     from sysone.trex.match import Options
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What differs between the installed command and the script in the examples."""
-
-    results: Path = Path("results")
-    """Folder of the results file unless ``--out`` names one."""
-    env: Path = Path(".env")
-    """Its KEY=VALUE lines are exported unless already set."""
-    model_required: bool = False
 
 
 app = typer.Typer(

@@ -4,6 +4,7 @@ import math
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 INTERRUPTED: Final = 130
 """Exit code of a process that was interrupted from the keyboard (128 + SIGINT)."""
 MOST_INFLIGHT: Final = 8
+LONGEST_MS: Final = 5000
 
 
 class Model(StrEnum):
@@ -57,6 +59,17 @@ class Premise(StrEnum):
 
     reference = "reference"
     checked = "checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What differs between the installed command and the script in the examples."""
+
+    results: Path = Path("results")
+    """Folder of the results file unless ``--out`` names one."""
+    env: Path = Path(".env")
+    """Its KEY=VALUE lines are exported unless already set."""
+    model_required: bool = False
 
 
 def whole(text: str) -> int:
@@ -101,24 +114,31 @@ def latency_source(text: str) -> "Latency":
         raise typer.BadParameter(f"{error}.", param_hint="--latency") from None
 
 
-def steps_ms(text: str) -> list[float]:
+def steps_ms(text: str, option: str) -> list[float]:
     """Milliseconds: ``FIRST:LAST:STEP``, or numbers with commas between them."""
     parts = text.split(":")
-    if len(parts) == 3:
-        first, last, step = (_milliseconds(text, part) for part in parts)
-        if step <= 0 or last < first:
-            raise typer.BadParameter(f"{text!r} is empty: expected FIRST:LAST:STEP in ms.")
-        return [first + step * index for index in range(int((last - first) / step + 1e-9) + 1)]
-    if len(parts) != 1:
-        raise typer.BadParameter(f"{text!r} is neither FIRST:LAST:STEP nor numbers, in ms.")
-    return [_milliseconds(text, part) for part in text.split(",")]
+    try:
+        if len(parts) == 3:
+            first, last, step = (_milliseconds(part) for part in parts)
+            if step <= 0 or last < first:
+                raise ValueError("no numbers from the first to the last in such steps")
+            return [first + step * index for index in range(int((last - first) / step + 1e-9) + 1)]
+        return [_milliseconds(part) for part in text.split(",")]
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text!r}: {error}; expected FIRST:LAST:STEP or numbers with commas, in ms.",
+            param_hint=option,
+        ) from None
 
 
 def inflight_counts(text: str) -> list[int]:
     """Requests at a time: ``1-8``, or numbers with commas between them."""
     first, dash, last = text.partition("-")
     if dash:
-        return list(range(inflight_count(first), inflight_count(last) + 1))
+        counts = list(range(inflight_count(first), inflight_count(last) + 1))
+        if not counts:
+            raise typer.BadParameter(f"{text!r} is empty.", param_hint="--inflight")
+        return counts
     return [inflight_count(part) for part in text.split(",")]
 
 
@@ -149,10 +169,10 @@ def one_line_errors() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-def _milliseconds(text: str, part: str) -> float:
-    value = _number(part)
-    if not 0 <= value <= 60_000:
-        raise typer.BadParameter(f"{part!r} in {text!r} is not a number of ms from 0 to 60000.")
+def _milliseconds(text: str) -> float:
+    value = _number(text)
+    if not 0 <= value <= LONGEST_MS:
+        raise ValueError(f"{text!r} is not a number from 0 to {LONGEST_MS:g}")
     return value
 
 

@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sysone.runs.errors import RunError, unreadable
+from sysone.trex.backend import TIMEOUT_S
 from sysone.trex.report import read_results
 from sysone_core.trex import FRAME_MS
 
-LONGEST_MS: Final = 60_000.0
+LONGEST_MS: Final = 1000 * TIMEOUT_S
+"""In real time a later answer is none."""
 NORMAL_95: Final = statistics.NormalDist().inv_cdf(0.95)
 EXPECTED: Final = "expected fixed:MS, normal:MS,SD, recorded:RESULT.json or a file of milliseconds"
 
@@ -80,12 +82,12 @@ class Drawn:
         """Draws without end."""
         generator = random.Random(f"latency-{seed}")
         while True:
-            yield max(0.0, self.draw(seed, generator))
+            yield _bounded(self.draw(seed, generator))
 
     def typical_ms(self, seed: int) -> Sequence[float]:
         """Four draws from a stream of their own, as the warm-up asks four times."""
         generator = random.Random(f"latency-warm-{seed}")
-        return [max(0.0, self.draw(seed, generator)) for _ in range(4)]
+        return [_bounded(self.draw(seed, generator)) for _ in range(4)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,11 @@ def _read_times(path: Path) -> list[float]:
                     raise RunError(f"{path}, line {number}: {error}") from None
     if not times:
         raise RunError(f"{path} holds no latency")
-    return [max(0.0, ms) for ms in times]
+    return [_bounded(ms) for ms in times]
+
+
+def _bounded(ms: float) -> float:
+    return min(LONGEST_MS, max(0.0, ms))
 
 
 def _number(text: str, part: str) -> float:
