@@ -20,6 +20,7 @@ FACES = {"sysone.cli", "sysone.viewer", "sysone.__main__"}
 # What an extra brings; the default install works without.
 EXTRAS = (
     "torch",
+    "transformers",
     "onnx",
     "numba",
     "ray",

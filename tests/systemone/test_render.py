@@ -1,6 +1,6 @@
 import pytest
 
-from sysone.systemone.models import candidate_texts
+from sysone.systemone.models import candidate_texts, clm_candidates
 from sysone.systemone.questions import Choice, Noul, Score
 from sysone.systemone.render import MAX_DEPTH, RenderError, render, render_state
 
@@ -18,7 +18,7 @@ from sysone.systemone.render import MAX_DEPTH, RenderError, render, render_state
         (["x", {"k": "v", "l": None}], "- x\n-\n  k: v\n  l: "),
         ({"empty": {}, "list": []}, "empty: \n\nlist: "),
         ({"text": "one\ntwo"}, "text: one\ntwo"),
-        ({"deep": {"text": "one\ntwo"}}, "deep:\n  text: one\n  two"),
+        ({"deep": {"text": "one\ntwo"}}, "deep:\n  text: one\ntwo"),
     ],
 )
 def test_values_become_lines(value: object, text: str) -> None:
@@ -43,6 +43,22 @@ def test_candidates_of_each_type() -> None:
         "true: behind plan",
     ]
     assert candidate_texts(Noul(None, {"true": "behind plan"})) == ["false", "true: behind plan"]
+
+
+def test_clm_prefixes_every_side_of_a_noul() -> None:
+    assert clm_candidates(Noul("Late?")) == [
+        "false: No. This is false: Late?",
+        "true: Yes. This is true: Late?",
+    ]
+    assert clm_candidates(Noul("Late?", {"true": {"behind": "plan"}})) == [
+        "false: No. This is false: Late?",
+        "true: behind: plan",
+    ]
+    assert clm_candidates(Noul(None, {"true": "behind plan"})) == [
+        "false: false",
+        "true: behind plan",
+    ]
+    assert clm_candidates(Choice({"a": "first", "b": None})) == ["first", "b"]
 
 
 def test_nesting_beyond_the_limit_is_refused() -> None:

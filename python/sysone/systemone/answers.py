@@ -18,6 +18,11 @@ class NoulAnswer(msgspec.Struct, frozen=True, tag_field="type", tag="noul"):
     noul: float
 
     @property
+    def type(self) -> str:
+        """The question's type."""
+        return "noul"
+
+    @property
     def probabilities(self) -> dict[str, float]:
         """Both sides by name."""
         return {"true": self.noul, "false": 1.0 - self.noul}
@@ -30,6 +35,11 @@ class ChoiceAnswer(msgspec.Struct, frozen=True, tag_field="type", tag="choice"):
     confidence: float
     probabilities: dict[str, float]
 
+    @property
+    def type(self) -> str:
+        """The question's type."""
+        return "choice"
+
 
 class ScoreAnswer(msgspec.Struct, frozen=True, tag_field="type", tag="score"):
     """The expected level and the probabilities by level index ("0" is the lowest)."""
@@ -38,6 +48,11 @@ class ScoreAnswer(msgspec.Struct, frozen=True, tag_field="type", tag="score"):
     confidence: float
     probabilities: dict[str, float]
     legend: dict[str, Any]
+
+    @property
+    def type(self) -> str:
+        """The question's type."""
+        return "score"
 
 
 Answer: TypeAlias = NoulAnswer | ChoiceAnswer | ScoreAnswer

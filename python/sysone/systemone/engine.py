@@ -5,8 +5,8 @@ engine.answer("It rains.", {"q": Choice({"umbrella": None, "sunglasses": None})}
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 import msgspec
 
@@ -24,6 +24,7 @@ from sysone.systemone.questions import (
     check_request,
 )
 from sysone.systemone.rank import QUESTION, check_rank, ranking
+from sysone.systemone.reloading import ReloadingModel
 from sysone.systemone.render import RenderError, render_state
 
 DEFAULT_MODEL = "default"
@@ -96,16 +97,30 @@ class Engine:
         *,
         max_options: int = MAX_OPTIONS,
         strict_length: bool = False,
+        closers: Sequence[Callable[[], None]] = (),
     ) -> None:
         """Serve ``models``, the first being the default; the embedded ones if none are given.
 
-        ``strict_length`` refuses a request of which a text would be cut.
+        ``strict_length`` refuses a request of which a text would be cut; ``closers`` end what
+        the models hold open.
         """
         models = embedded_models() if models is None else models
         self._models = {model.entry.name: model for model in models}
         self._default = models[0].entry.name
         self.max_options = max_options
         self.strict_length = strict_length
+        self._closers = closers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close connections and stop following files; the engine is not to be used any more."""
+        for close in self._closers:
+            close()
 
     @property
     def models(self) -> list[ModelEntry]:
@@ -115,7 +130,7 @@ class Engine:
     def model(self, name: str | None) -> DecisionModel:
         """The model of a name, an alias, a version, or the default; else `UnknownModelError`."""
         if name is None:
-            return self._models[self._default]
+            return _serving(self._models[self._default])
         found = self._models.get(name)
         if found is None and name in ALIASES:
             found = self._models[self._default]
@@ -125,7 +140,7 @@ class Engine:
             raise UnknownModelError(
                 f"unknown model {name!r}; available: {', '.join([*self._models, *ALIASES])}"
             )
-        return found
+        return _serving(found)
 
     def embeddings(self, name: str | None) -> tuple[str, Embeddings]:
         """The encoder behind a model, or of its own name; the first there is if None.
@@ -149,6 +164,14 @@ class Engine:
                 )
             return found.encoder.identity, found
         return encoders[0].encoder.identity, encoders[0]
+
+    def reload_status(self) -> dict[str, dict[str, Any]]:
+        """Of the models that follow a file: how often it was loaded, and what is wrong with it."""
+        return {
+            name: {"generation": model.generation, "version": model.version, "error": model.error}
+            for name, model in self._models.items()
+            if isinstance(model, ReloadingModel)
+        }
 
     def healthy(self) -> bool:
         """Whether every model can answer now; waits a few seconds at most."""
@@ -233,6 +256,11 @@ class Engine:
         decision = self.decide(request)
         assert decision is not None
         return ranking(decision.answers[QUESTION], texts)  # type: ignore[arg-type]
+
+
+def _serving(model: DecisionModel) -> DecisionModel:
+    """The weights that serve now: name and answer of one reply are of the same ones."""
+    return model.snapshot() if isinstance(model, ReloadingModel) else model
 
 
 def _misfit(request: Request, error: RenderError) -> Fault:

@@ -3,8 +3,8 @@
 A model owns its text layout: it is handed the state and a question, not texts.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ from sysone.systemone.cache import VectorCache
 from sysone.systemone.embeddings import Embeddings, Rows
 from sysone.systemone.encoder import Keep
 from sysone.systemone.heads import Head, HeadPair
-from sysone.systemone.questions import Choice, Question, Score
+from sysone.systemone.questions import Choice, Noul, Question, Score
 from sysone.systemone.render import render, render_state
 
 
@@ -79,6 +79,24 @@ class DecisionModel(Protocol):
         """
 
 
+Layout: TypeAlias = Callable[[Question], list[str]]
+"""The texts of a question's candidates in their order; a property of the model."""
+
+
+def clm_candidates(question: Question) -> list[str]:
+    """CLM's layout, which its heads are trained on: every side of a noul is prefixed."""
+    if not isinstance(question, Noul):
+        return candidate_texts(question)
+    criteria = question.criteria or {}
+    instructions = render(question.instructions).strip()
+    texts = []
+    for key, opening in (("false", "No. This is false: "), ("true", "Yes. This is true: ")):
+        given = criteria.get(key)
+        default = opening + instructions if instructions else key
+        texts.append(f"{key}: {default if given in (None, '') else render(given)}")
+    return texts
+
+
 def candidate_texts(question: Question) -> list[str]:
     """The text of each candidate: the description, or the option's name without one."""
     if isinstance(question, Choice):
@@ -103,8 +121,15 @@ class CosineModel:
     ``embeddings`` may be shared by several models of one encoder; projections are the model's own.
     """
 
-    def __init__(self, heads: HeadPair, embeddings: Embeddings, cache_bytes: int) -> None:
+    def __init__(
+        self,
+        heads: HeadPair,
+        embeddings: Embeddings,
+        cache_bytes: int,
+        layout: Layout | None = None,
+    ) -> None:
         """Join heads to their encoder; ``cache_bytes`` bound the two projection caches."""
+        self._layout = layout or candidate_texts
         self._heads = heads
         self._embeddings = embeddings
         self._sides: dict[Keep, _Projection | None] = {
@@ -151,7 +176,7 @@ class CosineModel:
         deadline: float | None = None,
     ) -> list[Scored] | None:
         """Every question's logits; the texts of all of them are encoded together."""
-        options = [candidate_texts(question) for question in questions]
+        options = [self._layout(question) for question in questions]
         states = self._vectors(
             [render_state(state, question.instructions) for question in questions],
             "tail",

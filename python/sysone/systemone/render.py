@@ -81,7 +81,5 @@ class _Writer:
                 for item in value:
                     self.entry(inner, "-", item, depth + 1)
             return
-        text = _scalar(value)
-        if indent and "\n" in text:
-            text = text.replace("\n", "\n" + indent)
-        self.line(f"{indent}{label} {text}")
+        # A text's own line breaks stay as they are, as in the layout that heads are trained on.
+        self.line(f"{indent}{label} {_scalar(value)}")

@@ -367,6 +367,7 @@ class Service:
                 "models": [entry.name for entry in self._engine.models],
                 "cache": self._engine.statistics() or None,
                 "max_options": self._engine.max_options,
+                "reload": self._engine.reload_status(),
             }
         )
 
