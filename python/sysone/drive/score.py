@@ -260,7 +260,8 @@ def _strongest(here: list[Contact], name: str, rules: Profile) -> Contact:
 
 def place_text(location: Sequence[float] | NDArray[np.float64]) -> str:
     """A place as the official texts have it: ``(x=1.0, y=2.5, z=0.0)``."""
-    x, y, z = (round(float(value), 3) for value in location)
+    # single precision first, as CARLA keeps locations
+    x, y, z = (round(float(np.float32(value)), 3) for value in location)
     return f"(x={x}, y={y}, z={z})"
 
 
