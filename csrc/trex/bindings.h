@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "trex/course.h"
 #include "trex/motion.h"
 #include "trex/obstacle.h"
 
@@ -70,6 +71,12 @@ Enum parse_name(std::string_view text) {
         message += (i > 0 ? ", '" : "'") + std::string(names[i]) + "'";
     }
     throw py::value_error(message + ", not '" + std::string(text) + "'");
+}
+
+inline CourseStyle parse_style(const std::string& style) {
+    if (style == "original") return CourseStyle::kOriginal;
+    if (style == "staged") return CourseStyle::kStaged;
+    throw py::value_error("course style must be one of 'original', 'staged', not '" + style + "'");
 }
 
 // A type caster for each enumeration above.

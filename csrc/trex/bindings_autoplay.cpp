@@ -22,12 +22,6 @@ Policy parse_policy(const std::string& policy) {
         "'");
 }
 
-CourseStyle parse_course(const std::string& style) {
-    if (style == "original") return CourseStyle::kOriginal;
-    if (style == "staged") return CourseStyle::kStaged;
-    throw py::value_error("course style must be one of 'original', 'staged', not '" + style + "'");
-}
-
 void check_at_least(const char* field, int value, int least) {
     if (value < least) {
         throw py::value_error(std::string(field) + " must be at least " + std::to_string(least) +
@@ -154,7 +148,7 @@ py::tuple play_batch(const std::vector<std::int64_t>& seeds, const std::string& 
     check_at_least("frames", frames, 1);
     check_at_least("frames_per_decision", frames_per_decision, 1);
     AutoplayOptions options;
-    options.style = parse_course(course);
+    options.style = parse_style(course);
     options.policy = parse_policy(policy);
     options.frames = frames;
     options.frames_per_decision = frames_per_decision;

@@ -8,12 +8,6 @@
 namespace sysone::trex::python {
 namespace {
 
-CourseStyle parse_style(const std::string& style) {
-    if (style == "original") return CourseStyle::kOriginal;
-    if (style == "staged") return CourseStyle::kStaged;
-    throw py::value_error("course style must be one of 'original', 'staged', not '" + style + "'");
-}
-
 const char* style_name(const Course& course) {
     return course.style == CourseStyle::kOriginal ? "original" : "staged";
 }
