@@ -14,24 +14,38 @@ from sysone.systemone.answers import (
     SystemOneResponse,
     Usage,
 )
-from sysone.systemone.client import Check, CLMClient, SystemOneError
+from sysone.systemone.client import (
+    AsyncCLMClient,
+    Check,
+    CLMClient,
+    CLMError,
+    SystemOneError,
+)
 from sysone.systemone.endpoints import ENDPOINTS, Endpoint, EndpointError, load_env
+from sysone.systemone.judge import RETRY_STATUS, Judge, JudgeReply, JudgeStats
 from sysone.systemone.local import LocalServerError, local_server
 from sysone.systemone.questions import Choice, Noul, Question, RequestError, Score
+from sysone.systemone.thresholds import Threshold, fit_threshold
 
 if TYPE_CHECKING:
     from sysone.systemone.engine import Engine, UnknownModelError
 
 __all__ = [
     "ENDPOINTS",
+    "RETRY_STATUS",
     "Answer",
+    "AsyncCLMClient",
     "CLMClient",
+    "CLMError",
     "Check",
     "Choice",
     "ChoiceAnswer",
     "Endpoint",
     "EndpointError",
     "Engine",
+    "Judge",
+    "JudgeReply",
+    "JudgeStats",
     "LocalServerError",
     "Noul",
     "NoulAnswer",
@@ -41,8 +55,10 @@ __all__ = [
     "ScoreAnswer",
     "SystemOneError",
     "SystemOneResponse",
+    "Threshold",
     "UnknownModelError",
     "Usage",
+    "fit_threshold",
     "load_env",
     "local_server",
 ]
