@@ -8,10 +8,11 @@ Writes ``encoder.onnx``, ``tokenizer.json`` and ``encoder.json`` (sources and ha
 Needs the ``train`` extra (onnx); the package itself needs ONNX Runtime alone.
 
 The graph takes the token ids of one text, shape [n], and returns its sentence vector, float32
-[384]: a text is never padded and never shares a run with another, so there is no mask, and the
-dynamic activation scales depend on that text alone. Weights are signed int8, symmetric, one
-scale per output channel, in [-63, 63]: AVX2 machines without VNNI add pairs of u8 * s8 products
-in 16 bits, which saturates with the full range.
+[384], and what the last layer but one makes of each token, float32 [n, 384], for a reader that
+compares texts word by word. A text is never padded and never shares a run with another, so there
+is no mask, and the dynamic activation scales depend on that text alone. Weights are signed int8,
+symmetric, one scale per output channel, in [-63, 63]: AVX2 machines without VNNI add pairs of
+u8 * s8 products in 16 bits, which saturates with the full range.
 """
 
 import argparse
@@ -45,6 +46,9 @@ MAX_TOKENS = 256
 LAYER_NORM_EPS = 1e-12
 
 WEIGHT_LIMIT = 63
+
+# Whose output is handed out token by token; the last layer serves the sentence vector alone.
+TOKEN_LAYER = 4
 
 Array = npt.NDArray[np.float32]
 
@@ -128,7 +132,7 @@ class Graph:
 
 
 def build(weights: dict[str, Array], *, int8: bool) -> onnx.ModelProto:
-    """The encoder as one ONNX model: ``ids`` int64 [n] to ``vector`` float32 [384]."""
+    """The encoder: ``ids`` int64 [n] to ``vector`` float32 [384] and ``tokens`` [n, 384]."""
     graph = Graph(int8)
     words = weights["embeddings.word_embeddings.weight"]
     if int8:
@@ -215,6 +219,7 @@ def build(weights: dict[str, Array], *, int8: bool) -> onnx.ModelProto:
             weight("output.LayerNorm.bias"),
         )
 
+    graph.add("Squeeze", [f"layer{TOKEN_LAYER}.out", batch], "tokens")
     axes = graph.constant("axes", np.array([0, 1], np.int64))
     mean = graph.add("ReduceMean", [hidden, axes], "mean", keepdims=0)
     graph.add("LpNormalization", [mean], "vector", axis=0, p=2)
@@ -224,7 +229,10 @@ def build(weights: dict[str, Array], *, int8: bool) -> onnx.ModelProto:
             graph.nodes,
             "all-MiniLM-L6-v2",
             [helper.make_tensor_value_info("ids", TensorProto.INT64, ["n"])],
-            [helper.make_tensor_value_info("vector", TensorProto.FLOAT, [WIDTH])],
+            [
+                helper.make_tensor_value_info("vector", TensorProto.FLOAT, [WIDTH]),
+                helper.make_tensor_value_info("tokens", TensorProto.FLOAT, ["n", WIDTH]),
+            ],
             graph.constants,
         ),
         opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)],

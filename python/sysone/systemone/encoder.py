@@ -40,6 +40,16 @@ class DeadlineError(RuntimeError):
     """The time limit was reached before every text was encoded."""
 
 
+class Read(NamedTuple):
+    """What the encoder makes of one text, token by token."""
+
+    tokens: Vector
+    """float32 [n, width], the two special tokens included."""
+    vector: Vector
+    """float32 [width], normalised: `Encoded.vector`."""
+    truncated: bool
+
+
 class Encoder(Protocol):
     """Anything that turns texts into vectors."""
 
@@ -71,6 +81,16 @@ class Encoder(Protocol):
         """The vectors of texts in their order, as they are ready. Thread-safe.
 
         Raises `DeadlineError` when `time.monotonic` passes ``deadline``, and `EncoderError`.
+        """
+
+
+class Reads(Encoder, Protocol):
+    """An encoder that also says what it makes of each token."""
+
+    def read(self, text: str, keep: Keep, deadline: float | None = None) -> Read:
+        """Token states and vector of one text. Thread-safe.
+
+        Raises `DeadlineError` when `time.monotonic` is past ``deadline``, and `EncoderError`.
         """
 
 
@@ -137,8 +157,16 @@ class EmbeddedEncoder:
     def encode(self, text: str, keep: Keep) -> Encoded:
         """The L2-normalised vector, float32 [384], of one text."""
         ids, truncated = self.tokenise(text, keep)
-        vector: Vector = self._session.run(None, {"ids": np.array(ids, np.int64)})[0]
+        vector: Vector = self._session.run(["vector"], {"ids": np.array(ids, np.int64)})[0]
         return Encoded(vector, len(ids), truncated)
+
+    def read(self, text: str, keep: Keep, deadline: float | None = None) -> Read:
+        """Token states, float32 [n, 384], and the vector of one text."""
+        if deadline is not None and time.monotonic() > deadline:
+            raise DeadlineError("no time for an unseen text")
+        ids, truncated = self.tokenise(text, keep)
+        vector, tokens = self._session.run(["vector", "tokens"], {"ids": np.array(ids, np.int64)})
+        return Read(tokens, vector, truncated)
 
     def encode_many(
         self, items: Sequence[tuple[str, Keep]], deadline: float | None
