@@ -26,6 +26,7 @@ class World:
 
 WORLDS = {
     "trex": World("sysone.trex.cli", "A model plays Chrome's dinosaur game in real time."),
+    "arc": World("sysone.arc.cli", "An offline, honest test track for ARC-AGI-3 agents.", "arc"),
     "serve": World("sysone.systemone.cli", "Serve decisions over HTTP."),
     "train-heads": World("sysone.systemone.cli", "Train heads on labelled questions.", "train"),
     "convert-heads": World("sysone.systemone.cli", "Convert heads between CLM's format and ours."),

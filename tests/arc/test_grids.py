@@ -56,12 +56,15 @@ def test_kernels_equal_their_twins(
         labels = np.zeros(grid.shape, np.int32)
         boxes = np.zeros((grid.size, 8), np.int32)
         n_components = functions.components(grid, labels, boxes)
+        centres = np.zeros(grid.size, np.int32)
+        functions.centres(labels, boxes, n_components, centres)
         picture = np.zeros((height * 2, width * 2, 3), np.uint8)
         functions.render(grid, 2, picture)
         seen.append(
             [
                 *(text, hashes, count, changed[:count], diff),
                 *(n_anchors, out[:n_anchors], n_components, labels, boxes[:n_components]),
+                centres,
                 picture,
             ]
         )

@@ -97,6 +97,9 @@ class Kernels(Protocol):
     def components(self, grid: Grid, labels: Int32, boxes: Int32) -> int:
         """Labels [H, W] and boxes [H*W, 8] of 4-connected equal cells; their number."""
 
+    def centres(self, labels: Int32, boxes: Int32, count: int, out: Int32) -> None:
+        """Of each component the index of the cell nearest to its centroid, into ``out`` [n]."""
+
     def render(self, grid: Grid, scale: int, out: NDArray[np.uint8]) -> None:
         """RGB into ``out`` [H*scale, W*scale, 3]."""
 
@@ -162,7 +165,7 @@ def warm() -> float:
     observer.observe(grid)
     observer.observe(grid[::-1].copy())
     anchors(None, grid, None, 7)
-    components(grid)
+    components(grid).centres()
     rgb(grid, 2)
     stack = np.stack([grid, grid])
     hash_batch(stack)
@@ -375,6 +378,12 @@ class Components:
 
     def __len__(self) -> int:
         return len(self.boxes)
+
+    def centres(self) -> Int32:
+        """Of each the index of its cell nearest to the centroid, [n]; ties: the first."""
+        out = np.empty(len(self.boxes), np.int32)
+        kernels().centres(self.labels, self.boxes, len(self.boxes), out)
+        return out
 
 
 def components(grid: Any) -> Components:

@@ -328,6 +328,23 @@ def components(grid: Grid, labels: Int32, boxes: Int32) -> int:
 
 
 @njit(cache=True, nogil=True)
+def centres(labels: Int32, boxes: Int32, count: int, out: Int32) -> None:
+    """See `sysone_core.grids.twin.centres`."""
+    height, width = labels.shape
+    nearest = np.full(count, np.int64(1) << 62, np.int64)
+    for y in range(height):
+        for x in range(width):
+            label = labels[y, x]
+            cells = np.int64(boxes[label, 4])
+            across = cells * x - boxes[label, 6]
+            down = cells * y - boxes[label, 7]
+            distance = across * across + down * down
+            if distance < nearest[label]:
+                nearest[label] = distance
+                out[label] = y * width + x
+
+
+@njit(cache=True, nogil=True)
 def render(grid: Grid, scale: int, out: Bytes) -> None:
     """See `sysone_core.grids.twin.render`."""
     height, width = grid.shape

@@ -190,6 +190,18 @@ def components(grid: Grid, labels: Int32, boxes: Int32) -> int:
     return count
 
 
+def centres(labels: Int32, boxes: Int32, count: int, out: Int32) -> None:
+    """The cell of each component nearest to its centroid, the first in reading order."""
+    height, width = labels.shape
+    label = labels.ravel()
+    y, x = np.divmod(np.arange(height * width), width)
+    rows = boxes[label].astype(np.int64)
+    distance = (rows[:, 4] * x - rows[:, 6]) ** 2 + (rows[:, 4] * y - rows[:, 7]) ** 2
+    order = np.lexsort((np.arange(height * width), distance, label))
+    _, first = np.unique(label[order], return_index=True)
+    out[:count] = order[first]
+
+
 def render(grid: Grid, scale: int, out: Bytes) -> None:
     """RGB of every cell, each ``scale`` by ``scale`` pixels; ``out`` is [H*scale, W*scale, 3]."""
     out[:] = PALETTE[np.repeat(np.repeat(grid, scale, 0), scale, 1)]

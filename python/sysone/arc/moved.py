@@ -1,0 +1,99 @@
+"""What moved: whether a rigid shift of some components explains a change."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sysone_core import grids
+
+Box = tuple[int, int, int, int]
+"""x0, y0, x1, y1, inclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Components that moved by the same step."""
+
+    dx: int
+    dy: int
+    before: Box
+    """Around all of them, before and after."""
+    after: Box
+    values: frozenset[int]
+
+
+def find_moves(
+    before: NDArray[np.uint8],
+    after: NDArray[np.uint8],
+    changed: NDArray[np.int32],
+    mask: NDArray[np.uint8],
+) -> list[Moved]:
+    """Shifts that explain changed cells outside the mask, the one with most cells first."""
+    if not len(changed) or before.shape != after.shape:
+        return []
+    changed = changed[mask.ravel()[changed] == 0]
+    if not len(changed) or len(changed) > before.size // 4:
+        return []
+    modal = int(np.bincount(after.ravel(), minlength=grids.VALUES).argmax())
+    old, new = grids.components(before), grids.components(after)
+    left = _touched(old, changed, modal)
+    came = _touched(new, changed, modal)
+    groups: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
+    used: set[int] = set()
+    for box in left:
+        # Of several equal ones the nearest: things rarely jump over their likes.
+        best, distance = -1, 1 << 30
+        for index, other in enumerate(came):
+            alike = (
+                index not in used
+                and box[4] == other[4]
+                and box[5] == other[5]
+                and box[2] - box[0] == other[2] - other[0]
+                and box[3] - box[1] == other[3] - other[1]
+            )
+            if alike:
+                away = abs(other[0] - box[0]) + abs(other[1] - box[1])
+                if 0 < away < distance:
+                    best, distance = index, away
+        if best >= 0:
+            used.add(best)
+            other = came[best]
+            groups.setdefault((other[0] - box[0], other[1] - box[1]), []).append((box, other))
+    moves = []
+    for (dx, dy), pairs in groups.items():
+        size = sum(box[4] for box, _ in pairs)
+        moves.append(
+            (
+                -size,
+                Moved(
+                    dx,
+                    dy,
+                    _around([box for box, _ in pairs]),
+                    _around([other for _, other in pairs]),
+                    frozenset(box[5] for box, _ in pairs),
+                ),
+            )
+        )
+    moves.sort(key=lambda pair: pair[0])
+    return [move for _, move in moves]
+
+
+def _touched(
+    found: grids.Components, changed: NDArray[np.int32], modal: int
+) -> list[tuple[int, ...]]:
+    """Rows of the components that a changed cell belongs to and that can have moved."""
+    labels = np.unique(found.labels.ravel()[changed])
+    rows = found.boxes[labels]
+    rows = rows[(rows[:, 5] != modal) & (rows[:, 4] <= len(changed))]
+    return list(map(tuple, rows.tolist()))
+
+
+def _around(boxes: list[tuple[int, ...]]) -> Box:
+    return (
+        min(box[0] for box in boxes),
+        min(box[1] for box in boxes),
+        max(box[2] for box in boxes),
+        max(box[3] for box in boxes),
+    )

@@ -1,0 +1,232 @@
+"""Who chooses among the candidates when there is no model: at random, or by exploring."""
+
+import random
+from typing import Final, Protocol
+
+import numpy as np
+
+from sysone.arc.actions import CLICK_ID, RESET, RESET_ID, UNDO_ID, Action, click, simple
+from sysone.arc.candidates import objects
+from sysone.arc.frame import GAME_OVER
+from sysone.arc.memory import GAINED, NO_OP, Memory, Node, Noted
+from sysone.arc.observe import Observation
+from sysone.arc.walker import TriedAt, Walker
+
+RESET_EVERY: Final = 100
+"""Actions between two level resets of the explorer's own wish."""
+IDLE_TRIES: Final = 3
+"""Tries without effect after which an action, or a kind of object, is left for last."""
+
+
+class Policy(Protocol):
+    """Chooses one of the candidates, and learns from what comes of it."""
+
+    name: str
+
+    def choose(
+        self, observation: Observation, candidates: list[Action], memory: Memory, may_reset: bool
+    ) -> Action:
+        """One of the candidates, or RESET where that is allowed."""
+
+    def learn(self, before: Observation, action: Action, after: Observation, noted: Noted) -> None:
+        """Take note of what an action did."""
+
+
+class RandomPolicy:
+    """The framework's random agent: an action on offer, and for a click any of the 4,096 cells."""
+
+    name = "random"
+
+    def __init__(self, seed: int = 0) -> None:
+        self._rng = random.Random(seed)
+
+    def choose(
+        self, observation: Observation, candidates: list[Action], memory: Memory, may_reset: bool
+    ) -> Action:
+        """A uniformly drawn id; for a click a uniformly drawn cell."""
+        id_ = self._rng.choice(observation.available_actions)
+        if id_ == CLICK_ID:
+            return click(self._rng.randrange(64), self._rng.randrange(64))
+        return simple(id_)
+
+    def learn(self, before: Observation, action: Action, after: Observation, noted: Noted) -> None:
+        """Nothing is learnt."""
+
+
+class Explorer:
+    """Explores with as few actions as it can; deterministic for a seed.
+
+    In this order: every action once; the walker's plan, where something walks; clicks on objects
+    that promise something; the nearest state with an untried action; the rest of the anchors;
+    undo, and at a dead end a level reset. What is known to do nothing in a masked state is not
+    done again there.
+    """
+
+    name = "heuristic"
+
+    def __init__(self, seed: int = 0) -> None:
+        self._rng = random.Random(seed)
+        self.walker = Walker()
+        self._tried_at = TriedAt()
+        self._route: list[Action] = []
+        self._entering: frozenset[int] = frozenset()
+        self._clicked: dict[tuple[int, int], list[int]] = {}
+        """Value and size of an object to tries and effects."""
+        self._since_reset = 0
+        self._last_click_kind: tuple[int, int] | None = None
+        self._order = list(range(1, 8))
+
+    def choose(
+        self, observation: Observation, candidates: list[Action], memory: Memory, may_reset: bool
+    ) -> Action:
+        """The next action of the exploration."""
+        self._since_reset += 1
+        plain = [action for action in candidates if not action.is_click]
+        clicks = len(plain) < len(candidates)
+        node = memory.node(observation.masked_hash)
+        # Each kind of action once: nothing can be planned before.
+        for action in plain:
+            effect = memory.effects.get(action.text)
+            if action.id != UNDO_ID and effect is None and action not in node.edges:
+                return self._take(action)
+        planned = self._walk(observation, plain)
+        if planned is not None:
+            return planned
+        if clicks:
+            clicked = self._click(observation, node)
+            if clicked is not None:
+                return clicked
+        return self._explore(observation, candidates, memory, may_reset, clicks)
+
+    def learn(self, before: Observation, action: Action, after: Observation, noted: Noted) -> None:
+        """Feed the walker and the kinds of objects."""
+        walker = self.walker
+        if action.id == RESET_ID or after.new_level:
+            if noted.kind == GAINED:
+                walker.learn_goal(before.grid, action)
+            self._route = []
+            self._tried_at.clear()
+            walker.start_level(after.grid)
+            return
+        if action.is_click:
+            if self._last_click_kind is not None:
+                counts = self._clicked.setdefault(self._last_click_kind, [0, 0])
+                counts[0] += 1
+                counts[1] += noted.kind != NO_OP
+            return
+        events, box = walker.events, walker.box
+        walker.learn(
+            before.grid,
+            action,
+            after.grid,
+            noted.moves,
+            noted.kind != NO_OP,
+            after.state == GAME_OVER,
+        )
+        if walker.events != events:
+            self._tried_at.clear()
+            self._route = []
+        if box is not None and walker.box == box:
+            self._tried_at.add(box[:2], action.id)
+            walker.forget_reopened(self._entering if not self._route else frozenset())
+            self._route = []
+
+    def _take(self, action: Action) -> Action:
+        self._route = []
+        self._entering = frozenset()
+        return action
+
+    def _walk(self, observation: Observation, plain: list[Action]) -> Action | None:
+        walker = self.walker
+        if not walker.ready or walker.box is None:
+            return None
+        if not self._route:
+            plan = walker.plan(observation.grid, observation.mask, self._tried_at)
+            if plan is None:
+                return None
+            self._route = plan.actions
+            self._entering = plan.values
+        action = self._route.pop(0)
+        return action if action in plain else None
+
+    def _click(self, observation: Observation, node: Node) -> Action | None:
+        """An object that was not clicked in this state, of the most promising kind."""
+        best: tuple[tuple[int, int], Action, tuple[int, int]] | None = None
+        for rank, (x, y, value, size) in enumerate(objects(observation)):
+            action = click(x, y)
+            if action in node.edges:
+                continue
+            kind = (value, size)
+            tries, effects = self._clicked.get(kind, (0, 0))
+            if tries >= IDLE_TRIES and not effects:
+                continue
+            tier = 0 if effects else 1
+            if best is None or (tier, rank) < best[0]:
+                best = ((tier, rank), action, kind)
+        if best is None:
+            return None
+        self._last_click_kind = best[2]
+        return self._take(best[1])
+
+    def _explore(
+        self,
+        observation: Observation,
+        candidates: list[Action],
+        memory: Memory,
+        may_reset: bool,
+        clicks: bool,
+    ) -> Action:
+        useful = [
+            simple(id_)
+            for id_ in observation.available_actions
+            if id_ not in (CLICK_ID, UNDO_ID) and not self._idle(simple(id_), memory)
+        ]
+
+        def has_untried(place: int, node: Node) -> bool:
+            return any(action not in node.edges for action in useful)
+
+        node = memory.node(observation.masked_hash)
+        for action in useful:
+            if action not in node.edges:
+                return self._take(action)
+        path = memory.path(observation.masked_hash, has_untried) if useful else None
+        if path:
+            return self._take(path[0])
+        untried = [action for action in candidates if action not in node.edges]
+        rest = [action for action in untried if action.id != UNDO_ID]
+        if rest and (clicks or not may_reset):
+            self._last_click_kind = None
+            return self._take(rest[0])
+        undo = simple(UNDO_ID)
+        if undo in untried:
+            return self._take(undo)
+        if may_reset and self._since_reset > RESET_EVERY:
+            self._since_reset = 0
+            return self._take(RESET)
+        if rest:
+            self._last_click_kind = None
+            return self._take(rest[0])
+        return self._take(self._rng.choice(candidates))
+
+    @staticmethod
+    def _idle(action: Action, memory: Memory) -> bool:
+        effect = memory.effects.get(action.text)
+        return effect is not None and effect.tried >= IDLE_TRIES and not effect.changed
+
+
+def make_policy(name: str, seed: int) -> Policy:
+    """A policy by its name.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if name == "random":
+        return RandomPolicy(seed)
+    if name == "heuristic":
+        return Explorer(seed)
+    raise ValueError(f"policy is {name!r}, expected heuristic or random")
+
+
+def uniform(n: int) -> list[float]:
+    """Equal probabilities of ``n`` candidates."""
+    return np.full(n, 1 / n).tolist() if n else []

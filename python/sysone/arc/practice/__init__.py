@@ -1,0 +1,1 @@
+"""Games to practise on: written for this project, with baselines found by search."""

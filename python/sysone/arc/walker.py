@@ -1,0 +1,332 @@
+"""A model of a player that walks: where it is, what steps do, what can be walked on.
+
+Learnt from what moved after each action, and used to plan: to the nearest thing that promises
+something, over cells that are known to be passable.
+"""
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sysone.arc.actions import Action, simple
+from sysone.arc.moved import Box, Moved
+
+Grid = NDArray[np.uint8]
+Place = tuple[int, int]
+
+# What a target is worth, in steps that one would walk further for a better one.
+GOAL, UNKNOWN, TREASURE, NEW_PLACE, SPENT_GOAL, LARGE_AREA = 0, 4, 2, 14, 12, 10
+LARGE_SHARE: Final = 0.04
+"""Share of the grid from which on a value is taken for a wall or floor, and touched last."""
+MAX_PLACES: Final = 3000
+
+
+@dataclass(slots=True)
+class Plan:
+    """Actions to a target and what the last of them enters."""
+
+    actions: list[Action]
+    values: frozenset[int]
+    cost: int
+
+
+@dataclass(slots=True)
+class Walker:
+    """Learns in one game; places are forgotten in each level."""
+
+    box: Box | None = None
+    """Where the player is."""
+    values: frozenset[int] = frozenset()
+    steps: dict[int, Counter[Place]] = field(default_factory=dict)
+    """Action id to the steps that it made."""
+    passable: set[int] = field(default_factory=set)
+    blocked: set[int] = field(default_factory=set)
+    deadly: set[int] = field(default_factory=set)
+    pushed: set[int] = field(default_factory=set)
+    treasure: set[int] = field(default_factory=set)
+    """Values that were gone after the player had been on them."""
+    goals: Counter[int] = field(default_factory=Counter)
+    """Values that the player entered when a level was gained."""
+    spent: dict[int, int] = field(default_factory=dict)
+    """Goal value to the number of events when it was entered for nothing."""
+    events: int = 0
+    visited: set[Place] = field(default_factory=set)
+    _under: frozenset[int] = frozenset()
+    """Values below the player that are not floor."""
+    _reopen: set[int] = field(default_factory=set)
+    """Values that were closed when something happened: worth one more try."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a player that is known to walk."""
+        return self.box is not None and len(self.steps) >= 1
+
+    def start_level(self, grid: Grid) -> None:
+        """Look for the player in a new level."""
+        self.visited = set()
+        self.spent = {}
+        self._under = frozenset()
+        self.box = self._find(grid)
+        if self.box is not None:
+            self.visited.add(self.box[:2])
+
+    def _find(self, grid: Grid) -> Box | None:
+        if not self.values:
+            return None
+        cells = np.isin(grid, list(self.values))
+        rows, columns = np.flatnonzero(cells.any(axis=1)), np.flatnonzero(cells.any(axis=0))
+        if not len(rows):
+            return None
+        box = (int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1]))
+        # More than one thing of these values, or another thing: not the player.
+        return box if max(box[2] - box[0], box[3] - box[1]) < 24 else None
+
+    def learn(
+        self,
+        before: Grid,
+        action: Action,
+        after: Grid,
+        moves: list[Moved],
+        changed_outside: bool,
+        died: bool,
+    ) -> None:
+        """Learn from an action within a level; ``moves`` are empty where nothing changed."""
+        if action.is_click:
+            return
+        own = self._own(moves)
+        ahead = self._ahead(before, action.id)
+        if died:
+            if ahead and not ahead <= self.passable:
+                self.deadly |= ahead - self.passable - self.blocked
+            return
+        if own is None:
+            if self.box is not None and action.id in self.steps:
+                if not changed_outside and ahead is not None:
+                    fresh = ahead - self.passable
+                    if len(fresh) == 1 or not self.blocked & fresh:
+                        self.blocked |= fresh
+                elif changed_outside:
+                    self._event()
+                    self.box = self._find(after)
+            return
+        entered = _values(before, own.after, own.before)
+        shoved = [move for move in moves if move is not own and move.values & entered]
+        if shoved:
+            self.pushed |= entered & frozenset().union(*(move.values for move in shoved))
+        else:
+            if self._under:
+                # What lies where the player stood is what it stood on, if that is still there.
+                left = _values(after, own.before, own.after)
+                gone = self._under - left - self.values
+                self.treasure |= gone
+            self.passable |= entered
+            self.blocked -= entered
+            floor = int(np.bincount(after.ravel(), minlength=16).argmax())
+            self._under = entered - {floor}
+            for value in entered & set(self.goals):
+                self.spent[value] = self.events
+            if self._under & self.treasure or self._other_changes(before, after, own):
+                self._event()
+        self.values = own.values
+        self.box = own.after
+        self.visited.add(own.after[:2])
+        self.steps.setdefault(action.id, Counter())[own.dx, own.dy] += 1
+
+    def learn_goal(self, before: Grid, action: Action) -> None:
+        """A level was gained: what the player was about to enter is what to go for."""
+        ahead = self._ahead(before, action.id)
+        if ahead:
+            floor = int(np.bincount(before.ravel(), minlength=16).argmax())
+            for value in ahead - {floor} - self.values:
+                self.goals[value] += 1
+
+    def _event(self) -> None:
+        """Something happened: what was closed may be open now."""
+        self.events += 1
+        self._reopen = set(self.blocked)
+
+    def _own(self, moves: list[Moved]) -> Moved | None:
+        if not moves:
+            return None
+        if self.values:
+            for move in moves:
+                if move.values & self.values and (
+                    self.box is None or _overlap(move.before, self.box)
+                ):
+                    return move
+            return None
+        return moves[0]
+
+    @staticmethod
+    def _other_changes(before: Grid, after: Grid, own: Moved) -> bool:
+        differs = before != after
+        for x0, y0, x1, y1 in (own.before, own.after):
+            differs[y0 : y1 + 1, x0 : x1 + 1] = False
+        # A HUD changes a few cells near an edge; that is no event.
+        return bool(differs[4:-4, 4:-4].any())
+
+    def step_of(self, action_id: int) -> Place | None:
+        """The step that an action usually makes."""
+        found = self.steps.get(action_id)
+        return found.most_common(1)[0][0] if found else None
+
+    @property
+    def slides(self) -> bool:
+        """Whether the player goes on until something stops it."""
+        return any(
+            len({abs(dx) + abs(dy) for dx, dy in counter}) > 1 for counter in self.steps.values()
+        )
+
+    def _unit(self, action_id: int) -> Place | None:
+        """One cell on: the shortest step that was seen, or the player's size when sliding."""
+        step = self.step_of(action_id)
+        if step is None or self.box is None:
+            return None
+        if not self.slides:
+            return step
+        dx, dy = step
+        width, height = self.box[2] - self.box[0] + 1, self.box[3] - self.box[1] + 1
+        return int(np.sign(dx)) * width, int(np.sign(dy)) * height
+
+    def _ahead(self, grid: Grid, action_id: int) -> frozenset[int] | None:
+        unit = self._unit(action_id)
+        if unit is None or self.box is None:
+            return None
+        target = _shifted(self.box, unit)
+        return _values(grid, target, self.box) if _inside(target, grid) else None
+
+    def plan(self, grid: Grid, mask: NDArray[np.uint8], tried: "TriedAt") -> Plan | None:
+        """The cheapest way to something that promises something; None if there is nothing."""
+        if self.box is None:
+            return None
+        units = {id_: unit for id_ in self.steps if (unit := self._unit(id_)) is not None}
+        if not units:
+            return None
+        counts = np.bincount(grid.ravel(), minlength=16)
+        large = {value for value in range(16) if counts[value] > LARGE_SHARE * grid.size}
+        reopen = {value for value in self._reopen if value not in large}
+        blocked = self.blocked - reopen
+        slides = self.slides
+        start = self.box[:2]
+        width, height = self.box[2] - self.box[0], self.box[3] - self.box[1]
+        came: dict[Place, tuple[Place, int] | None] = {start: None}
+        depth = {start: 0}
+        queue = deque([start])
+        best: tuple[int, Place, int, frozenset[int]] | None = None
+        while queue and len(came) < MAX_PLACES:
+            place = queue.popleft()
+            distance = depth[place]
+            if best is not None and distance >= best[0]:
+                break
+            for id_, unit in units.items():
+                here = place
+                hit: frozenset[int] = frozenset()
+                while True:
+                    box = (here[0], here[1], here[0] + width, here[1] + height)
+                    target = _shifted(box, unit)
+                    if not _inside(target, grid) or mask[target[1], target[0]]:
+                        break
+                    hit = _values(grid, target, box) - self.values
+                    if not hit <= self.passable or hit & self.deadly or hit & self.treasure:
+                        break
+                    if hit & set(self.goals) and not self._is_spent(hit):
+                        break
+                    here = target[:2]
+                    hit = frozenset()
+                    if not slides:
+                        break
+                cost = self._cost(hit, blocked, large)
+                if cost is not None and not tried(place, id_):
+                    candidate = (distance + 1 + cost, place, id_, hit)
+                    if best is None or candidate[0] < best[0]:
+                        best = candidate
+                if here != place and here not in came:
+                    came[here] = (place, id_)
+                    depth[here] = distance + 1
+                    queue.append(here)
+                    if here not in self.visited:
+                        candidate = (distance + 1 + NEW_PLACE, place, id_, frozenset())
+                        if best is None or candidate[0] < best[0]:
+                            best = candidate
+        if best is None:
+            return None
+        cost, place, id_, hit = best
+        actions = [simple(id_)]
+        step = came[place]
+        while step is not None:
+            actions.append(simple(step[1]))
+            step = came[step[0]]
+        return Plan(actions[::-1], hit, cost)
+
+    def _is_spent(self, hit: frozenset[int]) -> bool:
+        return any(value in self.spent for value in hit)
+
+    def _cost(self, hit: frozenset[int], blocked: set[int], large: set[int]) -> int | None:
+        """What a target of these values costs beyond its distance; None for no target."""
+        if not hit or hit & self.deadly:
+            return None
+        if hit & set(self.goals):
+            if not self._is_spent(hit):
+                return GOAL
+            # A goal that did nothing is tried again after something happened.
+            waiting = [value for value in hit if value in self.spent]
+            return SPENT_GOAL if any(self.spent[v] < self.events for v in waiting) else None
+        if hit & self.treasure:
+            return TREASURE
+        if hit & blocked or hit & self.pushed:
+            return None
+        unknown = hit - self.passable
+        if not unknown:
+            return None
+        return LARGE_AREA if unknown & large else UNKNOWN
+
+    def forget_reopened(self, values: frozenset[int]) -> None:
+        """A door that was tried again is no news any more."""
+        self._reopen -= values
+
+
+class TriedAt:
+    """Steps that led nowhere from a place, whatever the values there promised."""
+
+    def __init__(self) -> None:
+        self._tried: set[tuple[Place, int]] = set()
+
+    def add(self, place: Place, action_id: int) -> None:
+        """This step was made from here and the player stayed."""
+        self._tried.add((place, action_id))
+
+    def clear(self) -> None:
+        """Something happened: every step may do something else now."""
+        self._tried.clear()
+
+    def __call__(self, place: Place, action_id: int) -> bool:
+        """Whether the step was made from there in vain."""
+        return (place, action_id) in self._tried
+
+
+def _shifted(box: Box, step: Place) -> Box:
+    return box[0] + step[0], box[1] + step[1], box[2] + step[0], box[3] + step[1]
+
+
+def _inside(box: Box, grid: Grid) -> bool:
+    height, width = grid.shape
+    return box[0] >= 0 and box[1] >= 0 and box[2] < width and box[3] < height
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] <= b[2] and b[0] <= a[2] and a[1] <= b[3] and b[1] <= a[3]
+
+
+def _values(grid: Grid, box: Box, without: Box) -> frozenset[int]:
+    """Values within a box and outside another."""
+    x0, y0, x1, y1 = box
+    if not _overlap(box, without):
+        # The usual case, a step of the player's own size: one colour each cell of few.
+        return frozenset(grid[y0 : y1 + 1, x0 : x1 + 1].ravel().tolist())
+    cells = grid[y0 : y1 + 1, x0 : x1 + 1].astype(np.int16)
+    wx0, wy0 = max(without[0] - x0, 0), max(without[1] - y0, 0)
+    cells[wy0 : max(without[3] - y0 + 1, 0), wx0 : max(without[2] - x0 + 1, 0)] = -1
+    return frozenset(int(value) for value in np.unique(cells) if value >= 0)
