@@ -177,7 +177,7 @@ class Evaluation:
                 "no System-1 checkpoint: the heuristic plays in its place; the report is degraded"
             )
         policies = [self.policy, *[name for name in BASELINES if name != self.policy]]
-        todo = [
+        pending = [
             (policy, game, seed)
             for policy in policies
             for game in self.options.games
@@ -185,7 +185,7 @@ class Evaluation:
             if (game, seed) not in self._rows.setdefault(policy, {})
         ]
         start_s = time.monotonic()
-        task = self.progress.task(f"arc eval {self.policy}", len(todo))
+        task = self.progress.task(f"arc eval {self.policy}", len(pending))
 
         def limit_of(left: int) -> float:
             if not self.options.deadline_s:
@@ -205,17 +205,17 @@ class Evaluation:
             task.advance(1, f"{policy} {game}")
 
         if jobs <= 1:
-            for index, (policy, game, seed) in enumerate(todo):
-                job = Job(game, seed, self.options, policy, limit_of(len(todo) - index))
+            for index, (policy, game, seed) in enumerate(pending):
+                job = Job(game, seed, self.options, policy, limit_of(len(pending) - index))
                 done(policy, game, seed, lambda job=job: play_job(job))  # type: ignore[misc]
         else:
             # The toolkit keeps games and settings of a process to itself: spawned ones are clean.
             with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
                 futures = {
                     pool.submit(
-                        play_job, Job(game, seed, self.options, policy, limit_of(len(todo)))
+                        play_job, Job(game, seed, self.options, policy, limit_of(len(pending)))
                     ): (policy, game, seed)
-                    for policy, game, seed in todo
+                    for policy, game, seed in pending
                 }
                 for future in as_completed(futures):
                     done(*futures[future], future.result)

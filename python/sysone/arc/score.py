@@ -3,7 +3,8 @@
 A level completed in ``a`` actions against a baseline of ``b`` scores ``min(115, 100 * (b/a)**2)``.
 A game is the mean over all baselines, level i with weight i, and at most the share of weight that
 was completed. Every action and every reset that is not a full reset counts for the level it was
-made in, if the game answered with a picture. Source: arc_agi.scorecard of arc-agi 0.9.9; golden data in tests/data/arc/rhae.json.
+made in, if the game answered with a picture. Source: arc_agi.scorecard of arc-agi 0.9.9; golden
+data in tests/data/arc/rhae.json.
 """
 
 from collections.abc import Sequence
