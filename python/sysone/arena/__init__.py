@@ -1,0 +1,1 @@
+"""Arena: a deterministic simulator of the robot championship, its strategies, matches, replays."""

@@ -1,0 +1,37 @@
+"""The deterministic match simulator (compiled).
+
+Integer arithmetic throughout: the same rules, line-ups, seed and actions give the same digests on
+every machine. Texts are UTF-8 JSON; the rules' text is made by `sysone.arena.rules.book`.
+"""
+
+from sysone_core._arena import (
+    SOURCES_SHA256,
+    TICKS_PER_SECOND,
+    VERSION,
+    Rules,
+    RulesError,
+    Simulator,
+    atan2,
+    cosine,
+    isqrt,
+    philox,
+    sine,
+    state_fields,
+    xxh64,
+)
+
+__all__ = [
+    "SOURCES_SHA256",
+    "TICKS_PER_SECOND",
+    "VERSION",
+    "Rules",
+    "RulesError",
+    "Simulator",
+    "atan2",
+    "cosine",
+    "isqrt",
+    "philox",
+    "sine",
+    "state_fields",
+    "xxh64",
+]
