@@ -11,9 +11,9 @@ file(GLOB arena_sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
 list(SORT arena_sources)
 set(arena_hashes "")
 foreach(source ${arena_sources})
-  file(SHA256 ${source} hash)
+  file(SHA256 ${CMAKE_SOURCE_DIR}/${source} hash)
   string(APPEND arena_hashes "${source} ${hash}\n")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${source})
 endforeach()
 string(SHA256 arena_sha256 "${arena_hashes}")
 
