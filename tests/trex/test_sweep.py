@@ -139,9 +139,11 @@ def test_a_picture(tmp_path: Path, ending: str, shield: bool) -> None:
     draw(made(shield=shield), path)
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     assert path.read_bytes().startswith(starts[ending])
+    draw(made(shield=shield), tmp_path / f"again.{ending}")
+    assert (tmp_path / f"again.{ending}").read_bytes() == path.read_bytes()
     if ending == "svg":
         text = path.read_text()
-        assert "cliff 100" in text
+        assert "cliff 100 ms" in text
         assert ("shield, a minute" in text) is shield
         assert "local, guided, 1 in flight" in text
 

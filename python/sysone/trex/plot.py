@@ -44,6 +44,7 @@ def draw(found: Sweep, path: Path) -> None:
     """
     check_plot(path)
     # Without pyplot, which keeps state and looks for a screen.
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     jitters = found.grid.jitters_ms
@@ -58,7 +59,7 @@ def draw(found: Sweep, path: Path) -> None:
         }
         for row, (name, measure, top) in enumerate(rows):
             panel = axes[row][column]
-            _panel(panel, found, curves, measure)
+            _panel(panel, found, curves, measure, name_cliffs=row == 0)
             panel.set_ylim(bottom=0, top=top)
             if column == 0:
                 panel.set_ylabel(name)
@@ -70,15 +71,17 @@ def draw(found: Sweep, path: Path) -> None:
     figure.suptitle(
         f"T-Rex, {grid.seeds} seeds × {grid.duration_s:g} s, "
         f"shield {'on' if grid.shield else 'off'}, virtual time"
-        + (f"\n{found.endpoint}" if found.endpoint else ""),
+        + (f"\n{found.grid.model}: {found.model}" if found.model else ""),
         fontsize="medium",
     )
     data = io.BytesIO()
-    # The same sweep, the same bytes: no date in it.
+    # The same sweep, the same bytes: no date in it, and no version.
     metadata: dict[str, Any] = {".png": {"Software": None}, ".pdf": {"CreationDate": None}}.get(
         path.suffix.lower(), {"Date": None}
     )
-    figure.savefig(data, format=path.suffix[1:].lower(), dpi=110, metadata=metadata)
+    # The ids in an SVG are hashes, salted at random unless told otherwise.
+    with rc_context({"svg.hashsalt": "sysone"}):
+        figure.savefig(data, format=path.suffix[1:].lower(), dpi=110, metadata=metadata)
     write_bytes(path, data.getvalue())
 
 
@@ -99,7 +102,13 @@ def _measures(found: Sweep) -> list[tuple[str, Measure, float | None]]:
     return measures
 
 
-def _panel(panel: "Axes", found: Sweep, curves: dict[Curve, list[Point]], measure: Measure) -> None:
+def _panel(
+    panel: "Axes",
+    found: Sweep,
+    curves: dict[Curve, list[Point]],
+    measure: Measure,
+    name_cliffs: bool,
+) -> None:
     players = list(dict.fromkeys((curve.player, curve.prompt) for curve in curves))
     models = [player for player in players if player[0] != PLANNER_BEST]
     for curve, points in curves.items():
@@ -110,15 +119,16 @@ def _panel(panel: "Axes", found: Sweep, curves: dict[Curve, list[Point]], measur
         last = cliff_ms(points)
         if harness and last is not None and last < points[-1].latency_ms:
             panel.axvline(last, color=HARNESS, linestyle=dashes, linewidth=0.8)
-            panel.annotate(
-                f"cliff {last:g}",
-                (last, 0.0),
-                xycoords=("data", "axes fraction"),
-                xytext=(3, 4),
-                textcoords="offset points",
-                fontsize="x-small",
-                color=HARNESS,
-            )
+            if name_cliffs:
+                panel.annotate(
+                    f"cliff {last:g} ms",
+                    (last, 0.0),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(3, 4),
+                    textcoords="offset points",
+                    fontsize="small",
+                    color=HARNESS,
+                )
 
 
 def _line(
