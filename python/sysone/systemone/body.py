@@ -39,24 +39,61 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
-async def read_body(
-    scope: Scope, receive: Receive, *, limit: int, timeout_s: float
-) -> bytes | bytearray:
-    """The whole decoded body, at most ``limit`` bytes.
+class BodyReader:
+    """Reads bodies of at most ``limit`` bytes that arrive within ``timeout_s``.
 
-    Raises `BodyError`, `RequestError` for broken compression, and `DisconnectedError`.
+    One timer looks after all requests that wait for their bodies: a timer for each would cost
+    more than everything else that is done for a body that is there already.
     """
-    try:
-        async with asyncio.timeout(timeout_s):
-            raw = await _receive_all(receive, limit)
-    except TimeoutError:
-        raise BodyError(
-            408, "timeout_error", f"the body did not arrive within {timeout_s:g} s"
-        ) from None
-    encoding = header(scope, b"content-encoding")
-    if encoding is None or encoding.strip().lower() in (b"", b"identity"):
-        return raw
-    return _decode(raw, encoding.strip().lower().decode("latin-1"), limit)
+
+    def __init__(self, limit: int, timeout_s: float) -> None:
+        """Nothing runs before the first request."""
+        self._limit = limit
+        self._timeout_s = timeout_s
+        self._waiting: dict[asyncio.Task[Any], float] = {}
+        self._late: set[asyncio.Task[Any]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def read(self, scope: Scope, receive: Receive) -> bytes | bytearray:
+        """The whole decoded body.
+
+        Raises `BodyError`, `RequestError` for broken compression, and `DisconnectedError`.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        loop = asyncio.get_running_loop()
+        self._waiting[task] = loop.time() + self._timeout_s
+        if self._timer is None:
+            self._timer = loop.call_later(self._timeout_s, self._sweep, loop)
+        try:
+            raw = await _receive_all(receive, self._limit)
+        except asyncio.CancelledError:
+            if task not in self._late:
+                raise
+            self._late.discard(task)
+            task.uncancel()
+            raise BodyError(
+                408, "timeout_error", f"the body did not arrive within {self._timeout_s:g} s"
+            ) from None
+        finally:
+            self._waiting.pop(task, None)
+        encoding = header(scope, b"content-encoding")
+        if encoding is None or encoding.strip().lower() in (b"", b"identity"):
+            return raw
+        return _decode(raw, encoding.strip().lower().decode("latin-1"), self._limit)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Interrupt who has waited too long; come back when the next one will have."""
+        now = loop.time()
+        for task, end in list(self._waiting.items()):
+            if end <= now:
+                del self._waiting[task]
+                self._late.add(task)
+                task.cancel()
+        self._timer = None
+        if self._waiting:
+            soonest = next(iter(self._waiting.values()))
+            self._timer = loop.call_at(soonest, self._sweep, loop)
 
 
 async def _receive_all(receive: Receive, limit: int) -> bytes | bytearray:

@@ -70,6 +70,7 @@ class Metrics:
         # Looking a label up costs more than counting does.
         self._children: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._refreshed = 0.0
+        self._shared = SHARED_FOLDER in os.environ
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Count one reply."""
@@ -94,7 +95,7 @@ class Metrics:
 
     def due(self) -> bool:
         """Whether the cache figures that other workers report of this one are getting old."""
-        return SHARED_FOLDER in os.environ and time.monotonic() - self._refreshed > REFRESH_S
+        return self._shared and time.monotonic() - self._refreshed > REFRESH_S
 
     def caches(self, figures: CacheFigures) -> None:
         """Take over the caches' figures."""
@@ -107,7 +108,7 @@ class Metrics:
     def text(self, figures: CacheFigures) -> bytes:
         """The exposition: of this process, or of all workers."""
         self.caches(figures)
-        if SHARED_FOLDER not in os.environ:
+        if not self._shared:
             return generate_latest(self._registry)
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]

@@ -7,7 +7,7 @@ with its place (``loc``), as the wire contract reports them.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -107,7 +107,7 @@ def check_request(body: object, *, max_options: int = MAX_OPTIONS) -> Request:
 
     Raises `RequestError` with every fault found.
     """
-    if not isinstance(body, Mapping):
+    if not _is_object(body):
         raise RequestError(
             [Fault(("body",), f"expected a JSON object, got {show(body)}", "object_type")]
         )
@@ -144,13 +144,23 @@ def check_request(body: object, *, max_options: int = MAX_OPTIONS) -> Request:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str | Mapping) or (
-        isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)
+    # What a body is parsed to comes first: the abstract classes are slow to ask.
+    return (
+        type(value) in _PARSED_TEXT
+        or isinstance(value, (str, Mapping))
+        or (isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)))
     )
 
 
+_PARSED_TEXT = frozenset((str, dict, list))
+
+
+def _is_object(value: object) -> TypeGuard[Mapping[Any, Any]]:
+    return type(value) is dict or isinstance(value, Mapping)
+
+
 def _check_temperature(value: object, faults: list[Fault]) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
     # The comparison comes before float(): an integer of any size compares, few convert.
     if number and 0 < value <= MAX_TEMPERATURE and math.isfinite(value):  # type: ignore[operator,arg-type]
         return float(value)  # type: ignore[arg-type]
@@ -166,7 +176,7 @@ def _check_temperature(value: object, faults: list[Fault]) -> float:
 
 def _check_questions(value: object, faults: list[Fault], max_options: int) -> dict[str, Question]:
     loc: Location = ("body", "questions")
-    if not isinstance(value, Mapping):
+    if not _is_object(value):
         faults.append(
             Fault(loc, f"expected an object of questions by id, got {show(value)}", "object_type")
         )
@@ -196,9 +206,9 @@ def check_question(
     value: object, loc: Location, faults: list[Fault], *, max_options: int = MAX_OPTIONS
 ) -> Question | None:
     """One question from its wire form or its struct; None, and faults added, if it is wrong."""
-    if isinstance(value, Noul | Choice | Score):
+    if isinstance(value, (Noul, Choice, Score)):
         value = to_wire(value)
-    if not isinstance(value, Mapping):
+    if not _is_object(value):
         faults.append(Fault(loc, f"expected a question object, got {show(value)}", "object_type"))
         return None
     kind = value.get("type")
@@ -251,7 +261,7 @@ def _check_description(
 
 
 def _check_noul(criteria: object, instructions: object, loc: Location, faults: list[Fault]) -> None:
-    if criteria is not None and not isinstance(criteria, Mapping):
+    if criteria is not None and not _is_object(criteria):
         faults.append(
             Fault(loc, f"expected an object or null, got {show(criteria)}", "object_type")
         )
@@ -271,7 +281,7 @@ def _check_noul(criteria: object, instructions: object, loc: Location, faults: l
 
 
 def _check_choice(criteria: object, loc: Location, faults: list[Fault], max_options: int) -> None:
-    if not isinstance(criteria, Mapping):
+    if not _is_object(criteria):
         problem = "this field is required" if criteria is None else f"got {show(criteria)}"
         faults.append(
             Fault(loc, f"expected an object of options by name: {problem}", "object_type")
@@ -298,7 +308,7 @@ def _check_choice(criteria: object, loc: Location, faults: list[Fault], max_opti
 
 
 def _check_score(criteria: object, loc: Location, faults: list[Fault]) -> None:
-    if not isinstance(criteria, Sequence) or isinstance(criteria, str | bytes):
+    if not isinstance(criteria, Sequence) or isinstance(criteria, (str, bytes)):
         problem = "this field is required" if criteria is None else f"got {show(criteria)}"
         faults.append(
             Fault(loc, f"expected an array of levels, low to high: {problem}", "list_type")

@@ -7,10 +7,11 @@ cost as much as a cached answer does; everything else is Starlette's.
 import asyncio
 import base64
 import hmac
+import itertools
 import logging
 import os
+import secrets
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sysone.systemone.body import BodyError, DisconnectedError, header, read_body
+from sysone.systemone.body import BodyError, BodyReader, DisconnectedError, header
 from sysone.systemone.embed import EmbeddingRequest, check_embedding
 from sysone.systemone.encoder import DeadlineError, EncoderError
 from sysone.systemone.engine import Decision, Engine, UnknownModelError
@@ -126,6 +127,9 @@ class Service:
         self._limits = limits
         self._keys = [key.encode() for key in keys]
         self._metrics = Metrics()
+        self._bodies = BodyReader(limits.body_bytes, limits.body_timeout_s)
+        self._id_prefix = secrets.token_hex(12).encode()
+        self._id_numbers = itertools.count()
         self._pool = ThreadPoolExecutor(threads or os.cpu_count() or 1, "systemone")
         self._waiting_pool = ThreadPoolExecutor(WAITING_THREADS, "systemone-waiting")
         self._pending = 0
@@ -191,9 +195,15 @@ class Service:
         receive: Receive,
         send: Send,
     ) -> int:
-        reply = await self._reply(handler, scope, receive)
-        if reply.error_type is not None:
-            self._metrics.error(route, reply.error_type)
+        try:
+            if self._keys:
+                self._authorise(scope)
+            reply = await handler(await self._bodies.read(scope, receive))
+        except DisconnectedError:
+            raise
+        except Exception as error:
+            reply = self._error(error)
+            self._metrics.error(route, reply.error_type or "")
         latency_ms = (time.perf_counter() - started) * 1000
         await send(
             {
@@ -203,7 +213,7 @@ class Service:
                     (b"content-type", b"application/json"),
                     (b"content-length", b"%d" % len(reply.body)),
                     (b"x-clm-latency-ms", b"%.1f" % latency_ms),
-                    (b"x-typesafe-request-id", uuid.uuid4().hex.encode()),
+                    (b"x-typesafe-request-id", self._request_id()),
                     *reply.headers,
                 ],
             }
@@ -211,45 +221,35 @@ class Service:
         await send({"type": "http.response.body", "body": reply.body})
         return reply.status
 
-    async def _reply(self, handler: Handler, scope: Scope, receive: Receive) -> Reply:
-        try:
-            self._authorise(scope)
-            raw = await read_body(
-                scope,
-                receive,
-                limit=self._limits.body_bytes,
-                timeout_s=self._limits.body_timeout_s,
-            )
-            return await handler(raw)
-        except RequestError as error:
-            body = msgspec.json.encode({"detail": error.faults})
-            return Reply(422, body, error_type="invalid_request_error")
-        except ApiError as error:
-            return error_reply(error.status, error.error_type, str(error), error.headers)
-        except BodyError as error:
-            # What is left of the body must not be read as the next request.
-            return error_reply(
-                error.status, error.error_type, str(error), ((b"connection", b"close"),)
-            )
-        except UnknownModelError as error:
-            return error_reply(404, "not_found_error", str(error))
-        except DeadlineError as error:
-            limit = (
-                f"not answered within {self._limits.time_limit_s:g} s: {error}; ask less at once"
-            )
-            return error_reply(413, "request_too_large", limit)
-        except EncoderError as error:
-            _log.warning("encoder: %s", error)
-            return error_reply(502, "upstream_error", str(error))
-        except DisconnectedError:
-            raise
-        except Exception:
-            _log.exception("a request failed")
-            return error_reply(500, "internal_error", "the server failed; its log says why")
+    def _request_id(self) -> bytes:
+        """Unlike any other's: this process's random prefix and a number."""
+        return b"%s%08x" % (self._id_prefix, next(self._id_numbers))
+
+    def _error(self, error: Exception) -> Reply:
+        """What goes back instead of an answer."""
+        match error:
+            case RequestError():
+                body = msgspec.json.encode({"detail": error.faults})
+                return Reply(422, body, error_type="invalid_request_error")
+            case ApiError():
+                return error_reply(error.status, error.error_type, str(error), error.headers)
+            case BodyError():
+                # What is left of the body must not be read as the next request.
+                headers = ((b"connection", b"close"),)
+                return error_reply(error.status, error.error_type, str(error), headers)
+            case UnknownModelError():
+                return error_reply(404, "not_found_error", str(error))
+            case DeadlineError():
+                limit_s = self._limits.time_limit_s
+                message = f"not answered within {limit_s:g} s: {error}; ask less at once"
+                return error_reply(413, "request_too_large", message)
+            case EncoderError():
+                _log.warning("encoder: %s", error)
+                return error_reply(502, "upstream_error", str(error))
+        _log.error("a request failed", exc_info=error)
+        return error_reply(500, "internal_error", "the server failed; its log says why")
 
     def _authorise(self, scope: Scope) -> None:
-        if not self._keys:
-            return
         scheme, _, given = (header(scope, b"authorization") or b"").strip().partition(b" ")
         if scheme.lower() != b"bearer" or not given.strip():
             raise _unauthorised("this server needs a key: Authorization: Bearer <key>")
@@ -337,14 +337,15 @@ class Service:
                 status = message["status"]
                 message["headers"] = [
                     *message.get("headers", ()),
-                    (b"x-typesafe-request-id", uuid.uuid4().hex.encode()),
+                    (b"x-typesafe-request-id", self._request_id()),
                 ]
             await send(message)
 
         app: ASGIApp = self._rest
         if scope["path"].startswith("/v1/"):
             try:
-                self._authorise(scope)
+                if self._keys:
+                    self._authorise(scope)
             except ApiError as error:
                 app = _starlette(
                     error_reply(error.status, error.error_type, str(error), error.headers)

@@ -82,6 +82,8 @@ def _config(app: Any, settings: ServiceSettings, **more: Any) -> uvicorn.Config:
         lifespan="off",
         server_header=False,
         date_header=False,
+        # What a proxy says of a client is of no use here and would be looked for each time.
+        proxy_headers=False,
         timeout_graceful_shutdown=settings.grace_s,
         **more,
     )

@@ -21,12 +21,7 @@ def parse_body(raw: bytes | bytearray) -> Any:
     except UnicodeDecodeError as error:
         raise _refused(f"the body is not UTF-8: byte {error.start}") from None
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-        )
+        value = _decode(text)
     except RequestError:
         raise
     except json.JSONDecodeError as error:
@@ -81,3 +76,9 @@ def _has_lone_surrogate(value: Any) -> bool:
         elif isinstance(item, list):
             pending.extend(item)
     return False
+
+
+# Made once: `json.loads` would make one for every body.
+_decode = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
+).decode
