@@ -197,16 +197,17 @@ def answer_of(
     model: str = "",
 ) -> Answer:
     """The answer that these probabilities are to the question of a plan."""
-    choice = choose(probabilities, plan.safe, plan.best, plan.airborne, guarded)
+    safe, best, airborne = plan.safe, plan.best, plan.airborne
+    choice = choose(probabilities, safe, best, airborne, guarded)
     return Answer(
         probabilities=probabilities,
         proposed=choice.proposed,
         executed=choice.executed,
-        best=plan.best,
-        safe=plan.safe,
+        best=best,
+        safe=safe,
         intervened=choice.intervened,
         agreed=choice.agreed,
-        airborne=plan.airborne,
+        airborne=airborne,
         threat=plan.threat,
         inference_ms=inference_ms,
         plan_ms=plan_ms,

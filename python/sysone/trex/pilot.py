@@ -58,7 +58,7 @@ class Identity(Protocol):
         """Price of an input token in US dollars."""
 
 
-class View(NamedTuple):
+class View(msgspec.Struct, frozen=True):
     """A moment that questions may be asked about."""
 
     frame: int
@@ -352,9 +352,12 @@ class Pilot:
     def premise_holds(self, decision: Decision) -> bool:
         """Whether the world is still the one that the question was asked about."""
         pending_seq = decision.pending_seq
-        if decision.seq <= self.accepted or pending_seq in self.dropped:
+        if decision.seq <= self.accepted:
             return False
-        if pending_seq is not None and self.accepted_actions.get(pending_seq) != decision.pending:
+        if pending_seq is not None and (
+            pending_seq in self.dropped
+            or self.accepted_actions.get(pending_seq) != decision.pending
+        ):
             return False
         if decision.epoch == self.epoch:
             return True

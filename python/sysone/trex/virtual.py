@@ -62,17 +62,19 @@ class VirtualMatch:
         self._ask()
 
     def _ask(self) -> None:
-        while self._waiting_for < self.pilot.inflight:
-            decision = self.pilot.next_question()
-            if decision is None:
-                return
-            self._waiting_for += 1
-            tick = self.arena.frame + 1
-            time = self._answer(decision, tick)
-            if time <= self._clock.ticks:
-                # No answer comes the instant it is asked for: this one has the next tick.
-                time = tick + 1
-            heapq.heappush(self._under_way, (time, decision.seq, decision))
+        # One question at most becomes due by a change.
+        if self._waiting_for >= self.pilot.inflight:
+            return
+        decision = self.pilot.next_question()
+        if decision is None:
+            return
+        self._waiting_for += 1
+        tick = self.arena.frame + 1
+        time = self._answer(decision, tick)
+        if time <= self._clock.ticks:
+            # No answer comes the instant it is asked for: this one has the next tick.
+            time = tick + 1
+        heapq.heappush(self._under_way, (time, decision.seq, decision))
 
 
 def play(pilot: Pilot, answer: Answerer, ticks: int, clock: VirtualClock | None = None) -> Arena:
