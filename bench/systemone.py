@@ -1,13 +1,18 @@
-"""System One: a decision end to end, client and server sharing one core."""
+"""System One: a decision end to end, the server's own cost, and many options at once."""
 
+import atexit
+import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from time import perf_counter_ns
 
-from bench.measure import Direct, percentiles
+from bench.http_load import Connection, in_parallel, request_bytes, server
+from bench.measure import Direct, Pair, percentiles
 from bench.registry import promise
-from sysone.systemone import Choice, CLMClient, local_server
+from sysone.systemone import Choice, CLMClient, Engine, local_server
+from sysone.systemone.questions import to_wire
 
 REQUESTS = 400
 MS = 1e6
@@ -15,6 +20,8 @@ MS = 1e6
 # The contract's bounds on one core, in ms: a state never seen before, and one that was.
 UNSEEN_MS = 8.0
 SEEN_MS = 1.0
+OPTIONS_MS = 1.0
+CACHED_RATE = 1000.0
 
 QUESTION = Choice(
     {
@@ -23,6 +30,15 @@ QUESTION = Choice(
         "run": "Unsafe. Hits the 2 large cacti. Collision.",
     },
     "Choose the best safe action for the dinosaur.",
+)
+
+
+NO_OP_REQUEST = request_bytes(
+    {
+        "model": "jev-latest",
+        "state": "Dino runner game. 2 large cacti ahead, 99 px away.",
+        "questions": {"action": to_wire(QUESTION)},
+    }
 )
 
 
@@ -35,6 +51,100 @@ def unseen_state() -> Direct:
 @promise("systemone.seen_state")
 def seen_state() -> Direct:
     return decision(lambda index: state(99), SEEN_MS)
+
+
+@promise("systemone.http_one_client")
+def http_one_client() -> Pair:
+    """A model that does nothing: what is left is the server."""
+    ours, twin = (Connection(port) for port in no_op_servers())
+    check_equal(ours, twin)
+    return Pair(
+        lambda: ask_many(ours),
+        lambda: ask_many(twin),
+        work=MANY,
+        clock=perf_counter_ns,
+        samples=lambda: singles(ours),
+    )
+
+
+@promise("systemone.http_eight_clients")
+def http_eight_clients() -> Pair:
+    ours, twin = ([Connection(port) for _ in range(8)] for port in no_op_servers())
+    return Pair(
+        lambda: in_parallel(ours, NO_OP_REQUEST, MANY),
+        lambda: in_parallel(twin, NO_OP_REQUEST, MANY),
+        work=8 * MANY,
+        clock=perf_counter_ns,
+        samples=lambda: in_parallel(ours, NO_OP_REQUEST, REQUESTS),
+    )
+
+
+MANY = 50
+
+
+@cache
+def no_op_servers() -> tuple[int, int]:
+    """Ports of ours and of the twin; both run until the benches end."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(server("ours")), stack.enter_context(server("twin"))
+
+
+def check_equal(ours: Connection, twin: Connection) -> None:
+    replies = [
+        json.loads(connection.ask(NO_OP_REQUEST).partition(b"\r\n\r\n")[2])
+        for connection in (ours, twin)
+    ]
+    assert replies[0] == replies[1], replies
+
+
+def ask_many(connection: Connection) -> None:
+    for _ in range(MANY):
+        connection.ask(NO_OP_REQUEST)
+
+
+def singles(connection: Connection) -> list[float]:
+    samples = []
+    for _ in range(REQUESTS):
+        start = perf_counter_ns()
+        connection.ask(NO_OP_REQUEST)
+        samples.append(float(perf_counter_ns() - start))
+    return samples
+
+
+@promise("systemone.cached_rate")
+def cached_rate() -> Direct:
+    """Requests a second of known state and options; client and server share one core."""
+    body = {"model": "trex", "state": state(99), "questions": {"action": to_wire(QUESTION)}}
+    request = request_bytes(body)
+    with one_core(), local_server() as base_url:
+        connection = Connection(int(base_url.rsplit(":", 1)[1]))
+        connection.ask(request)
+        best_ns = float("inf")
+        for _ in range(20):
+            start = perf_counter_ns()
+            for _ in range(MANY):
+                connection.ask(request)
+            best_ns = min(best_ns, perf_counter_ns() - start)
+        connection.close()
+    return Direct(MANY * 1e9 / best_ns, CACHED_RATE)
+
+
+@promise("systemone.thousand_options")
+def thousand_options() -> Direct:
+    """In process, every option known: from the question to the finished reply."""
+    engine = Engine()
+    names = [f"Option number {index} of the list" for index in range(1000)]
+    question = {"q": Choice(dict.fromkeys(names), "Which?")}
+    samples = []
+    for index in range(200):
+        start = perf_counter_ns()
+        reply = engine.answer("a state", question)
+        samples.append((perf_counter_ns() - start) / MS)
+        assert len(reply["answers"]["q"]["probabilities"]) == 1000
+        assert index == 0 or reply["usage"]["input_tokens"] == 0
+    found = percentiles(samples[1:])
+    return Direct(found["p50"], OPTIONS_MS, found)
 
 
 def state(distance_px: int) -> str:

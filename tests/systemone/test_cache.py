@@ -69,3 +69,41 @@ def test_rows_stay_whole_under_threads() -> None:
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(4)))
     assert cache.statistics()["used"] == 8
+
+
+def test_all_or_none_counts_nothing_when_one_is_missing() -> None:
+    cache = VectorCache(4, budget_bytes=256)
+    cache.put("a", row(1))
+    assert cache.get(["a", "b"], all_or_none=True)[2] == [1]
+    assert (cache.hits, cache.misses) == (0, 0)
+    assert cache.get(["a"], all_or_none=True)[2] == []
+    assert cache.hits == 1
+
+
+def test_long_lists_are_kept_in_one_piece_within_bounds() -> None:
+    texts = [str(index) for index in range(100)]
+    cache = VectorCache(4, budget_bytes=800 * 16)
+    for index, text in enumerate(texts):
+        cache.put(text, row(index), flag=index == 7)
+    first, flags, missing = cache.get(texts)
+    again, again_flags, _ = cache.get(texts)
+    assert missing == []
+    assert again is first, "the second time nothing is gathered"
+    assert first[:, 0].tolist() == list(range(100))
+    assert again_flags == flags
+    assert flags.index(True) == 7
+    assert cache.hits == 200
+    # Another order is another list.
+    assert cache.get(texts[::-1])[0][:, 0].tolist() == list(range(99, -1, -1))
+    for start in range(30):
+        cache.get(texts[start : start + 70])
+        assert sum(map(len, cache._blocks)) <= 200
+
+
+def test_lists_longer_than_the_bound_are_gathered_each_time() -> None:
+    texts = [str(index) for index in range(100)]
+    cache = VectorCache(4, budget_bytes=100 * 16)
+    for index, text in enumerate(texts):
+        cache.put(text, row(index))
+    assert cache.get(texts)[0] is not cache.get(texts)[0]
+    assert cache._blocks == {}

@@ -115,7 +115,7 @@ def answer(question: Question, logits: Sequence[float], temperature: float = 1.0
         return NoulAnswer(probabilities[1])
     if isinstance(question, Choice):
         names = list(question.criteria)
-        top = max(range(len(names)), key=probabilities.__getitem__)
+        top = probabilities.index(max(probabilities))
         return ChoiceAnswer(
             names[top],
             _unit(choice_confidence(probabilities)),

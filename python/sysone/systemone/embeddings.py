@@ -57,7 +57,7 @@ class Embeddings:
         ``deadline`` is a time of `time.monotonic`; raises `DeadlineError` beyond it and what the
         encoder raises.
         """
-        found = self._lookup(texts, keep)
+        found = self._lookup(texts, keep, all_or_none=cached)
         if found is not None:
             rows, flags, missing = found
             if not missing:
@@ -78,11 +78,11 @@ class Embeddings:
         return Rows(rows, tokens, flags)
 
     def _lookup(
-        self, texts: Sequence[str], keep: Keep
+        self, texts: Sequence[str], keep: Keep, *, all_or_none: bool
     ) -> tuple[Vector, list[bool], list[int]] | None:
         if self._caches is None:
             return None
-        return self._caches[keep].get(texts)
+        return self._caches[keep].get(texts, all_or_none=all_or_none)
 
     def _encode(self, items: Sequence[Item], deadline: float | None) -> tuple[list[Encoded], int]:
         """Encode what nobody else is encoding, then wait for the rest; the tokens are of ours."""

@@ -100,7 +100,11 @@ def clm_candidates(question: Question) -> list[str]:
 def candidate_texts(question: Question) -> list[str]:
     """The text of each candidate: the description, or the option's name without one."""
     if isinstance(question, Choice):
-        return [render(description) or name for name, description in question.criteria.items()]
+        # Most options have no description: a thousand calls would be a good part of a millisecond.
+        return [
+            render(description) or name if description else name
+            for name, description in question.criteria.items()
+        ]
     if isinstance(question, Score):
         return [render(level) for level in question.criteria]
     criteria = question.criteria or {}
@@ -210,7 +214,7 @@ class CosineModel:
         side = self._sides[keep]
         if side is None:
             return self._embeddings.get(texts, keep, cached=cached, deadline=deadline)
-        rows, flags, missing = side.cache.get(texts)
+        rows, flags, missing = side.cache.get(texts, all_or_none=cached)
         if not missing:
             return Rows(rows, 0, flags)
         if cached:

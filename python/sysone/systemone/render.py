@@ -26,6 +26,8 @@ def render(value: object) -> str:
     """
     if isinstance(value, str):
         return value
+    if value is None:
+        return ""
     writer = _Writer()
     if isinstance(value, Mapping):
         for index, (key, item) in enumerate(value.items()):
