@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Final
 
 RESET_ID: Final = 0
@@ -75,6 +76,13 @@ def make(action_id: int, x: int | None = None, y: int | None = None) -> Action:
 def clicks(cells: Sequence[tuple[int, int]]) -> list[Action]:
     """A click for each (x, y) within 0..63."""
     return [_CLICKS[SIDE * y + x] for x, y in cells]
+
+
+def clicks_at(indices: Sequence[int]) -> list[Action]:
+    """A click for each index ``64 * y + x``."""
+    if len(indices) < 2:
+        return [_CLICKS[index] for index in indices]
+    return list(itemgetter(*indices)(_CLICKS))
 
 
 def parse(text: str) -> Action:

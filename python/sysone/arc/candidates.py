@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from sysone.arc.actions import CLICK_ID, Action, clicks, simple
+from sysone.arc.actions import CLICK_ID, Action, clicks, clicks_at, simple
 from sysone.arc.observe import Observation
 from sysone_core import grids
 
@@ -37,7 +37,7 @@ def build_candidates(
     plain = [simple(id_) for id_ in ids if id_ != CLICK_ID][:max_candidates]
     if CLICK_ID not in ids:
         return plain
-    cells = grids.anchors(
+    cells = grids.anchor_cells(
         observation.previous,
         observation.grid,
         observation.mask,
@@ -46,8 +46,9 @@ def build_candidates(
         changed=observation.changed,
     )
     if anchor_mode == "objects":
-        cells = _with_objects(observation, cells, max_candidates - len(plain))
-    return plain + clicks(cells)
+        listed = list(map(tuple, cells.tolist()))
+        return plain + clicks(_with_objects(observation, listed, max_candidates - len(plain)))
+    return plain + clicks_at((cells[:, 1] * 64 + cells[:, 0]).tolist())
 
 
 def objects(observation: Observation) -> list[tuple[int, int, int, int]]:

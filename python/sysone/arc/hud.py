@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sysone.arc.actions import Action
 from sysone_core import grids
 
 Grid = NDArray[np.uint8]
@@ -30,6 +31,8 @@ LEARN_ACTIONS: Final = 10
 SHARE: Final = 0.9
 REACT_OBSERVATIONS: Final = 5
 """Observations of an action before its silence about a cell counts."""
+FLOOR_SHARE: Final = 0.12
+"""A value that covers more of the grid is no bar's."""
 MAX_SHARE: Final = 0.25
 """A larger mask is dropped: all cells count."""
 
@@ -69,9 +72,22 @@ def bars(grid: Grid) -> Mask:
     across = boxes[:, 2] - boxes[:, 0] + 1
     down = boxes[:, 3] - boxes[:, 1] + 1
     long, thick = np.maximum(across, down), np.minimum(across, down)
-    chosen = inside & (long >= 8) & (long >= 3 * thick)
+    # What covers much of the screen is the playfield's floor or wall, and a strip of it at an edge
+    # is what the scaling left over.
+    counts = np.bincount(grid.ravel(), minlength=grids.VALUES)
+    common = counts[boxes[:, 5]] > FLOOR_SHARE * grid.size
+    chosen = inside & (long >= 8) & (long >= 3 * thick) & ~common
     mask: Mask = chosen[found.labels].astype(np.uint8)
     return mask
+
+
+def _alike(boxes: NDArray[np.int32], joined: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Components of the size and in the row, or column, of joined ones: lamps that rest."""
+    found = np.zeros(len(boxes), np.bool_)
+    for x0, y0, x1, y1 in boxes[joined, :4].tolist():
+        same = (boxes[:, 2] - boxes[:, 0] == x1 - x0) & (boxes[:, 3] - boxes[:, 1] == y1 - y0)
+        found |= same & ((boxes[:, 1] == y0) | (boxes[:, 0] == x0))
+    return found
 
 
 class HudMask:
@@ -102,6 +118,7 @@ class HudMask:
         shape = (1, 1) if grid is None else grid.shape
         self._band = band_of(shape)
         self._n = 0
+        self._actions: set[Action] = set()
         self._changed = np.zeros(shape, np.int32)
         self._rows = np.zeros(shape[0], np.int32)
         self._columns = np.zeros(shape[1], np.int32)
@@ -109,12 +126,15 @@ class HudMask:
         self._n_by_action = np.zeros(8, np.int32)
         self._ever = np.zeros(shape, np.bool_)
 
-    def update(self, action_id: int, grid: Grid, changed: NDArray[np.int32]) -> bool:
+    def update(self, action: Action, grid: Grid, changed: NDArray[np.int32]) -> bool:
         """Learn from one action within a level; whether the mask is another now."""
+        action_id = action.id
         if self.mask is None or grid.shape != self.mask.shape or not 1 <= action_id <= 7:
             return False
         width = grid.shape[1]
         self._n += 1
+        if self._n <= LEARN_ACTIONS:
+            self._actions.add(action)
         self._n_by_action[action_id] += 1
         if len(changed):
             y, x = np.divmod(changed, width)
@@ -147,14 +167,16 @@ class HudMask:
         lines[:, columns] = True
         cells = lines & self._ever & self._band
         cells |= self._changed >= need
-        # Two kinds of action at least, or it may be the reaction to one of them.
-        if np.count_nonzero(self._n_by_action) < 2 or not cells.any():
+        # Two different actions at least, or it may be the reaction to one of them.
+        if len(self._actions) < 2 or not cells.any():
             return
         found, inside = band_components(grid)
         labels = np.unique(found.labels[cells])
         joined = np.zeros(len(found), np.bool_)
         joined[labels] = True
-        mask = self.mask | cells | (joined & inside)[found.labels]
+        joined &= inside
+        joined |= inside & _alike(found.boxes, joined)
+        mask = self.mask | cells | joined[found.labels]
         self._set(mask.astype(np.uint8))
         self._release()
 

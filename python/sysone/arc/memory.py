@@ -89,6 +89,7 @@ class Memory:
         self.goals: list[GoalEvidence] = []
         self.graph: dict[int, Node] = {}
         self._transitions: list[Transition] = []
+        self._components: tuple[NDArray[np.uint8], grids.Components] | None = None
 
     def start_level(self, observation: Observation) -> None:
         """Forget the graph of the level before."""
@@ -133,7 +134,7 @@ class Memory:
         effect.deaths += died
         moves: list[Moved] = []
         if kind == MOVED_ON or (died and not after.empty):
-            moves = find_moves(before.grid, after.grid, after.changed, after.mask)
+            moves = self._moves(before.grid, after)
         if kind == MOVED_ON:
             effect.changed += 1
             effect.cells += int(np.count_nonzero(after.mask.ravel()[after.changed] == 0))
@@ -155,6 +156,14 @@ class Memory:
     def effect_of(self, action: Action, observation: Observation) -> Effect | None:
         """What an action did so far; clicks are told apart by the value clicked on."""
         return self.effects.get(_key(action, observation))
+
+    def _moves(self, before: NDArray[np.uint8], after: Observation) -> list[Moved]:
+        """Moves, with the components of the last frame kept for the next call."""
+        kept = self._components
+        old = kept[1] if kept is not None and kept[0] is before else grids.components(before)
+        new = grids.components(after.grid)
+        self._components = (after.grid, new)
+        return find_moves(before, after.grid, after.changed, after.mask, old, new)
 
     def _effect(self, action: Action, observation: Observation) -> Effect:
         key = _key(action, observation)

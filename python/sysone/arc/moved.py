@@ -29,17 +29,23 @@ def find_moves(
     after: NDArray[np.uint8],
     changed: NDArray[np.int32],
     mask: NDArray[np.uint8],
+    old: grids.Components | None = None,
+    new: grids.Components | None = None,
 ) -> list[Moved]:
-    """Shifts that explain changed cells outside the mask, the one with most cells first."""
+    """Shifts that explain changed cells outside the mask, the one with most cells first.
+
+    ``old`` and ``new`` are the components before and after where the caller has them.
+    """
     if not len(changed) or before.shape != after.shape:
         return []
     changed = changed[mask.ravel()[changed] == 0]
     if not len(changed) or len(changed) > before.size // 4:
         return []
     modal = int(np.bincount(after.ravel(), minlength=grids.VALUES).argmax())
-    old, new = grids.components(before), grids.components(after)
-    left = _touched(old, changed, modal)
-    came = _touched(new, changed, modal)
+    left = _touched(old or grids.components(before), changed, modal)
+    came = _touched(new or grids.components(after), changed, modal) if left else []
+    if not came:
+        return []
     groups: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
     used: set[int] = set()
     for box in left:
@@ -84,10 +90,10 @@ def _touched(
     found: grids.Components, changed: NDArray[np.int32], modal: int
 ) -> list[tuple[int, ...]]:
     """Rows of the components that a changed cell belongs to and that can have moved."""
-    labels = np.unique(found.labels.ravel()[changed])
-    rows = found.boxes[labels]
-    rows = rows[(rows[:, 5] != modal) & (rows[:, 4] <= len(changed))]
-    return list(map(tuple, rows.tolist()))
+    labels = set(found.labels.ravel()[changed].tolist())
+    rows = found.boxes[sorted(labels)].tolist()
+    limit = len(changed)
+    return [tuple(row) for row in rows if row[5] != modal and row[4] <= limit]
 
 
 def _around(boxes: list[tuple[int, ...]]) -> Box:

@@ -259,7 +259,7 @@ class Watcher:
             self._observer.set_mask(self.hud.start_level(grid))
         seen = self._observer.observe(grid)
         mask_changed = False
-        if not new_level and action is not None and self.hud.update(action.id, grid, seen.changed):
+        if not new_level and action is not None and self.hud.update(action, grid, seen.changed):
             mask_changed = True
             self._observer.set_mask(self.hud.mask)
             seen.masked_hash = grids.frame_hash(grid, self.hud.mask)

@@ -1,6 +1,7 @@
 """Who chooses among the candidates when there is no model: at random, or by exploring."""
 
 import random
+from collections import Counter
 from typing import Final, Protocol
 
 import numpy as np
@@ -72,6 +73,8 @@ class Explorer:
         self._entering: frozenset[int] = frozenset()
         self._clicked: dict[tuple[int, int], list[int]] = {}
         """Value and size of an object to tries and effects."""
+        self._clicks: Counter[Action] = Counter()
+        """Clicks on objects in this level."""
         self._since_reset = 0
         self._last_click_kind: tuple[int, int] | None = None
         self._order = list(range(1, 8))
@@ -104,6 +107,7 @@ class Explorer:
         if action.id == RESET_ID or after.new_level:
             if noted.kind == GAINED:
                 walker.learn_goal(before.grid, action)
+                self._clicks.clear()
             self._route = []
             self._tried_at.clear()
             walker.start_level(after.grid)
@@ -151,7 +155,7 @@ class Explorer:
 
     def _click(self, observation: Observation, node: Node) -> Action | None:
         """An object that was not clicked in this state, of the most promising kind."""
-        best: tuple[tuple[int, int], Action, tuple[int, int]] | None = None
+        best: tuple[tuple[int, int, int], Action, tuple[int, int]] | None = None
         for rank, (x, y, value, size) in enumerate(objects(observation)):
             action = click(x, y)
             if action in node.edges:
@@ -161,10 +165,13 @@ class Explorer:
             if tries >= IDLE_TRIES and not effects:
                 continue
             tier = 0 if effects else 1
-            if best is None or (tier, rank) < best[0]:
-                best = ((tier, rank), action, kind)
+            # The same click over and over teaches nothing where something else counts steps.
+            key = (self._clicks[action] // IDLE_TRIES, tier, rank)
+            if best is None or key < best[0]:
+                best = (key, action, kind)
         if best is None:
             return None
+        self._clicks[best[1]] += 1
         self._last_click_kind = best[2]
         return self._take(best[1])
 

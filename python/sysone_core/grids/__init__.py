@@ -39,6 +39,7 @@ __all__ = [
     "Kernels",
     "Observed",
     "Observer",
+    "anchor_cells",
     "anchors",
     "as_grid",
     "backend",
@@ -344,6 +345,19 @@ def anchors(
     Their room is ``max_candidates - n_simple``. ``changed`` are the indices of the changed cells
     where the caller has them; ``previous`` is then not looked at.
     """
+    cells = anchor_cells(previous, grid, mask, n_simple, max_candidates, changed)
+    return list(map(tuple, cells.tolist()))
+
+
+def anchor_cells(
+    previous: Any,
+    grid: Any,
+    mask: Mask | None,
+    n_simple: int,
+    max_candidates: int = MAX_CANDIDATES,
+    changed: Int32 | None = None,
+) -> Int32:
+    """The same as an array [n, 2] of x, y (see `anchors`)."""
     current = as_grid(grid)
     if changed is None:
         changed = NO_CELLS
@@ -364,7 +378,7 @@ def anchors(
         max_candidates >= MAX_CANDIDATES,
         out,
     )
-    return list(map(tuple, out[:count].tolist()))
+    return out[:count]
 
 
 @dataclass(frozen=True, slots=True)
