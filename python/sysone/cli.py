@@ -29,6 +29,12 @@ WORLDS = {
     "arc": World("sysone.arc.cli", "An offline, honest test track for ARC-AGI-3 agents.", "arc"),
     "serve": World("sysone.systemone.cli", "Serve decisions over HTTP."),
     "train-heads": World("sysone.systemone.cli", "Train heads on labelled questions.", "train"),
+    "train-general": World(
+        "sysone.systemone.training.commands", "Train the model for any question.", "train"
+    ),
+    "calibrate": World("sysone.systemone.training.commands", "Fit a model's temperatures."),
+    "evaluate-heads": World("sysone.systemone.training.commands", "Measure a model's answers."),
+    "lint": World("sysone.systemone.cli", "Look for weaknesses in questions."),
     "convert-heads": World("sysone.systemone.cli", "Convert heads between CLM's format and ours."),
 }
 

@@ -1,6 +1,7 @@
 """The commands of System One: serve, train, convert and lint."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -261,6 +262,38 @@ def convert_heads(
         else:
             raise MistakeError(f"target {target}: expected a name ending in .json or .pt")
     typer.echo(f"{target}: {checkpoint.config.width} wide, depth {checkpoint.config.depth}")
+
+
+@app.command("lint")
+def lint_questions(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="JSON of a request, of questions by id, or of one question; - reads."),
+    ],
+    near: Annotated[
+        bool, typer.Option("--near/--no-near", help="Find near-duplicates with the encoder.")
+    ] = True,
+) -> None:
+    """Look for what makes answers worse; exit code 1 if anything is found, 2 for a bad file."""
+    from sysone.systemone.lint import embedded_similarity, lint, questions_of
+    from sysone.systemone.questions import RequestError
+    from sysone.systemone.wire import parse_body
+
+    similarity = embedded_similarity() if near else None
+    count = 0
+    for file in files:
+        try:
+            raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+            findings = lint(questions_of(parse_body(raw)), similarity)
+        except (OSError, RequestError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            typer.echo(f"sysone lint: {file}: {reason}", err=True)
+            raise typer.Exit(2) from None
+        for finding in findings:
+            typer.echo(f"{file}: {finding.question}: {finding.message} [{finding.rule}]")
+        count += len(findings)
+    if count:
+        raise typer.Exit(1)
 
 
 def _seed_range(text: str) -> range:
