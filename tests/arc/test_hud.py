@@ -116,8 +116,8 @@ def test_cells_that_react_to_one_action_leave_the_mask() -> None:
 
 def test_a_mask_of_more_than_a_quarter_is_dropped() -> None:
     hud = HudMask()
-    grid = np.full((16, 16), 5, np.uint8)
-    grid[:4, :] = 8
-    grid[12:, :] = 9
+    grid = np.full((20, 20), 5, np.uint8)
+    grid[:2], grid[-2:] = 8, 9
+    grid[2:-2, :2], grid[2:-2, -2:] = 10, 11
     assert not hud.start_level(grid).any()
     assert hud.dropped

@@ -92,7 +92,7 @@ def test_another_mask_judges_the_level_anew() -> None:
 
     game = Game(counted(0, 10))
     for turn in range(1, 12):
-        noted = game.act(simple(1 + turn % 2), counted(turn, 10))
+        noted = game.act(simple(1 + turn % 3), counted(turn, 10))
     # Before the counter was known every frame was new; now the level has one state.
     assert noted.kind == NO_OP
     assert len(game.memory.graph) == 1
