@@ -71,6 +71,16 @@ def test_a_wrong_recording_is_one_line(tmp_path: Path) -> None:
     assert "sysone trex: seed 0, frame 50: score is 77 in the recording and" in done.stderr
 
 
+def test_baselines_can_be_left_out(tmp_path: Path) -> None:
+    assert run(tmp_path, *SHORT).exit_code == 0
+    with_them = read_results(tmp_path / "local_virtual.json")
+    assert run(tmp_path, *SHORT, "--no-baselines").exit_code == 0
+    without = read_results(tmp_path / "local_virtual.json")
+    assert with_them.baselines is not None
+    assert without.baselines is None
+    assert without.results == with_them.results
+
+
 def test_virtual_lockstep(tmp_path: Path) -> None:
     done = run(tmp_path, *SHORT, "--lockstep", "4")
     assert done.exit_code == 0, done.stderr

@@ -84,6 +84,10 @@ def play(
             "harness's rule), or none that is sure to be discarded."
         ),
     ] = Premise.reference,
+    no_baselines: Annotated[
+        bool,
+        typer.Option("--no-baselines", help="Leave out the same seeds without a model."),
+    ] = False,
     record: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Record every frame and decision, for replay."),
@@ -141,6 +145,7 @@ def play(
             course_style=course_style.value,
             prompt=prompt.value,
             premise_rule=premise.value,
+            baselines=not no_baselines,
             record=record,
             latency=None if latency is None else latency_source(latency),
             answers=answers or known,

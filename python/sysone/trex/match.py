@@ -62,6 +62,8 @@ class Options:
     base_url: str | None = None
     """Where the endpoint is; by default as `sysone.systemone.endpoints` says."""
     premise_rule: PremiseRule = "reference"
+    baselines: bool = True
+    """Whether the same seeds are played without a model, too."""
     record: Path | None = None
     """Where every frame and decision goes."""
     latency: Latency | None = None
@@ -151,7 +153,8 @@ def play(options: Options, out: Path, progress: Progress) -> Results:
                 rows.append(row)
                 progress.result(seed_line(options.tag, row))
         # Only now: they would take the processor from a game in real time.
-        results = _results(options, rows, _baselines(options, rows, progress))
+        baselines = _baselines(options, rows, progress) if options.baselines else None
+        results = _results(options, rows, baselines)
         write_results(out, results)
         return results
     except KeyboardInterrupt:
