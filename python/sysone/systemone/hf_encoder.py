@@ -42,6 +42,7 @@ class HfEncoder:
         except (OSError, ValueError) as error:
             raise EncoderError(f"{folder}: cannot be loaded: {error}") from None
         self._torch: Any = torch
+        self._before, self._after = self._special_tokens()
         self._model.eval().to(device)
         self._device = device
         self._pooling = pooling
@@ -52,6 +53,15 @@ class HfEncoder:
         self._identity = f"{folder.name}-{pooling}@{hashlib.sha256(config).hexdigest()[:12]}"
         # Two passes at once would share torch's threads and gain nothing.
         self._lock = threading.Lock()
+
+    def _special_tokens(self) -> tuple[list[int], list[int]]:
+        """What the tokenizer puts before and after a text: where a text is cut is ours to say."""
+        bare = self._tokenizer.encode("a", add_special_tokens=False)
+        whole = self._tokenizer.encode("a")
+        for start in range(len(whole) - len(bare) + 1):
+            if whole[start : start + len(bare)] == bare:
+                return whole[:start], whole[start + len(bare) :]
+        raise EncoderError("the tokenizer changes a text when it adds its special tokens")
 
     @property
     def identity(self) -> str:
@@ -79,13 +89,12 @@ class HfEncoder:
 
     def encode(self, text: str, keep: Keep) -> Encoded:
         """The L2-normalised vector of one text."""
-        special = self._tokenizer.num_special_tokens_to_add()
         ids = self._tokenizer.encode(text, add_special_tokens=False)
-        room = self._max_tokens - special
+        room = self._max_tokens - len(self._before) - len(self._after)
         truncated = len(ids) > room
         if truncated:
             ids = ids[-room:] if keep == "tail" else ids[:room]
-        ids = self._tokenizer.build_inputs_with_special_tokens(ids) or [0]
+        ids = [*self._before, *ids, *self._after] or [0]
         torch = self._torch
         with self._lock, torch.inference_mode():
             tokens = torch.tensor([ids], device=self._device)
