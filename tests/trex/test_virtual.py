@@ -3,7 +3,7 @@
 import pytest
 
 from sysone.trex.arena import Arena
-from sysone.trex.baselines import POLICIES, play_baseline, play_seed
+from sysone.trex.baselines import POLICIES, play_baselines, play_seed
 from sysone.trex.decide import answer_of
 from sysone.trex.latency import Fixed
 from sysone.trex.pilot import CourseStyle, Decision, Pilot
@@ -65,8 +65,8 @@ def test_shield_only_never_asks_and_is_shielded_whatever_the_run() -> None:
 def test_random_dies_without_the_shield_where_the_planner_survives() -> None:
     seeds = range(3)
     alone = conditions(guarded=False)
-    dice = play_baseline("random", seeds, alone)
-    best = play_baseline("planner_best", seeds, alone)
+    found = play_baselines(seeds, alone, jobs=1)
+    dice, best = found["random"], found["planner_best"]
     assert dice.survived == 0
     assert dice.deaths >= len(seeds)
     assert best.survived == len(seeds)
@@ -83,7 +83,11 @@ def test_answers_land_at_the_given_latency() -> None:
 
 def test_every_seed_is_counted() -> None:
     seen = []
-    found = play_baseline(
-        "shield_only", [5, 6], conditions(ticks=60), on_seed=lambda: seen.append(1)
-    )
-    assert len(seen) == found.survived == 2
+    found = play_baselines([5, 6], conditions(ticks=60), on_seed=lambda: seen.append(1))
+    assert len(seen) == 2 * len(POLICIES)
+    assert [baseline.survived for baseline in found.values()] == [2] * len(POLICIES)
+
+
+def test_processes_change_nothing() -> None:
+    apart = conditions(guarded=False, ticks=600)
+    assert play_baselines([0, 1], apart, jobs=2) == play_baselines([0, 1], apart, jobs=1)

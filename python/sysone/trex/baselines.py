@@ -14,11 +14,12 @@ They are deterministic: random answers come from a stream that is seeded with th
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from sysone.trex.arena import Arena
 from sysone.trex.keys import ACTIONS, Action
 from sysone.trex.pilot import Pilot
+from sysone.trex.processes import processors, spread
 from sysone.trex.report import Baseline
 from sysone.trex.simulate import Chooser, Conditions, Identity, simulate
 from sysone_core.trex import Plan
@@ -33,6 +34,10 @@ POLICIES: Final[dict[str, Policy | None]] = {
     "random_safe": lambda plan, stream: stream.choice(plan.safe_actions or ACTIONS),
     "random": lambda plan, stream: stream.choice(ACTIONS),
 }
+WORTH_PROCESSES: Final = 36_000
+"""Frames of ten minutes: about half a second's work, which is twice what a process costs."""
+WORTH_SHARING: Final = 4
+"""Processors: a second one saves little more than it takes to start a process on it."""
 CERTAIN: Final = {action: {action: 1.0} for action in ACTIONS}
 
 
@@ -44,18 +49,51 @@ def play_seed(policy: str, seed: int, conditions: Conditions) -> tuple[Arena, Pi
     return simulate(player, seed, conditions, _chooser(policy, seed))
 
 
-def play_baseline(
-    policy: str,
+def play_baselines(
     seeds: Sequence[int],
     conditions: Conditions,
     on_seed: Callable[[], None] = lambda: None,
-) -> Baseline:
-    """One policy of `POLICIES` over the seeds; ``on_seed`` is called after each."""
-    pilots = []
-    for seed in seeds:
-        pilots.append(play_seed(policy, seed, conditions)[1])
+    jobs: int | None = None,
+) -> dict[str, Baseline]:
+    """All of `POLICIES` over the seeds; ``on_seed`` is called after each seed of each.
+
+    They are shared out to ``jobs`` processes; by default as many as there are processors, or none
+    where that takes longer than it saves. The result is the same.
+    """
+    matches = [(policy, seed, conditions) for policy in POLICIES for seed in seeds]
+    if jobs is None:
+        worth = len(matches) * conditions.frames >= WORTH_PROCESSES
+        jobs = processors() if worth and processors() >= WORTH_SHARING else 1
+    scores: dict[int, _Score] = {}
+    played = (
+        spread(_play_match, matches, jobs)
+        if jobs > 1
+        else ((place, _play_match(match)) for place, match in enumerate(matches))
+    )
+    for place, score in played:
+        scores[place] = score
         on_seed()
-    return _baseline(pilots)
+    count = len(seeds)
+    return {
+        policy: _baseline([scores[number * count + index] for index in range(count)])
+        for number, policy in enumerate(POLICIES)
+    }
+
+
+class _Score(NamedTuple):
+    deaths: int
+    best: int
+    interventions: int
+
+
+def _play_match(match: tuple[str, int, Conditions]) -> _Score:
+    pilot = play_seed(*match)[1]
+    stats = pilot.stats
+    return _Score(
+        deaths=pilot.game.deaths,
+        best=max([*stats.finished_scores, pilot.game.score]),
+        interventions=stats.interventions + stats.arrival_saves + stats.emergency_saves,
+    )
 
 
 def _chooser(policy: str, seed: int) -> Chooser | None:
@@ -66,14 +104,10 @@ def _chooser(policy: str, seed: int) -> Chooser | None:
     return lambda plan: CERTAIN[choose(plan, stream)]
 
 
-def _baseline(pilots: Sequence[Pilot]) -> Baseline:
-    scores = [max([*pilot.stats.finished_scores, pilot.game.score]) for pilot in pilots]
-    stats = [pilot.stats for pilot in pilots]
+def _baseline(scores: Sequence[_Score]) -> Baseline:
     return Baseline(
-        survived=sum(pilot.game.deaths == 0 for pilot in pilots),
-        deaths=sum(pilot.game.deaths for pilot in pilots),
-        mean_best_score=round(sum(scores) / len(scores), 1),
-        shield_interventions=sum(
-            player.interventions + player.arrival_saves + player.emergency_saves for player in stats
-        ),
+        survived=sum(score.deaths == 0 for score in scores),
+        deaths=sum(score.deaths for score in scores),
+        mean_best_score=round(sum(score.best for score in scores) / len(scores), 1),
+        shield_interventions=sum(score.interventions for score in scores),
     )

@@ -16,7 +16,8 @@ answer waits for its frame on average. Everything is a pure function of the sour
 import math
 import random
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -71,12 +72,12 @@ class Fixed:
         return [self.ms]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """Independent draws; ``draw`` makes one from a seed and a random stream."""
+class Drawn(ABC):
+    """Independent draws."""
 
-    name: str
-    draw: Callable[[int, random.Random], float]
+    @abstractmethod
+    def draw(self, seed: int, generator: random.Random) -> float:
+        """One latency of a seed, in milliseconds; a bound is put on it."""
 
     def stream(self, seed: int) -> Iterator[float]:
         """Draws without end."""
@@ -88,6 +89,40 @@ class Drawn:
         """Four draws from a stream of their own, as the warm-up asks four times."""
         generator = random.Random(f"latency-warm-{seed}")
         return [_bounded(self.draw(seed, generator)) for _ in range(4)]
+
+
+@dataclass(frozen=True)
+class Normal(Drawn):
+    """Normally distributed."""
+
+    mean_ms: float
+    deviation_ms: float
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return f"normal:{self.mean_ms:g},{self.deviation_ms:g}"
+
+    def draw(self, seed: int, generator: random.Random) -> float:
+        """One latency; the same for every seed's distribution."""
+        return generator.normalvariate(self.mean_ms, self.deviation_ms)
+
+
+@dataclass(frozen=True)
+class Recorded(Drawn):
+    """Log-normally distributed about the median and 95th percentile of each seed."""
+
+    name: str
+    seeds: dict[int, tuple[float, float]]
+    """Of the landings, in milliseconds."""
+    others: tuple[float, float]
+    """Of a seed that is not there."""
+
+    def draw(self, seed: int, generator: random.Random) -> float:
+        """One latency, half a frame before its landing."""
+        p50, p95 = self.seeds.get(seed, self.others)
+        spread = math.log(max(1.0, p95 / p50)) / NORMAL_95
+        return p50 * math.exp(spread * generator.normalvariate(0, 1)) - FRAME_MS / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +177,7 @@ def normal(mean_ms: float, deviation_ms: float) -> Latency:
     """Normally distributed latencies, or a fixed one where the deviation is zero."""
     if deviation_ms == 0:
         return Fixed(mean_ms)
-    return Drawn(
-        f"normal:{mean_ms:g},{deviation_ms:g}",
-        lambda seed, generator: generator.normalvariate(mean_ms, deviation_ms),
-    )
+    return Normal(mean_ms, deviation_ms)
 
 
 def recorded(path: Path) -> Latency:
@@ -157,15 +189,8 @@ def recorded(path: Path) -> Latency:
     }
     if not pairs:
         raise RunError(f"{path} has no latency in any row: no answer was applied")
-    median = statistics.median(p50 for p50, _ in pairs.values())
-    late = statistics.median(p95 for _, p95 in pairs.values())
-
-    def draw(seed: int, generator: random.Random) -> float:
-        p50, p95 = pairs.get(seed, (median, late))
-        spread = math.log(max(1.0, p95 / p50)) / NORMAL_95
-        return p50 * math.exp(spread * generator.normalvariate(0, 1)) - FRAME_MS / 2
-
-    return Drawn(f"recorded:{path.name}", draw)
+    medians = tuple(statistics.median(pair[place] for pair in pairs.values()) for place in (0, 1))
+    return Recorded(f"recorded:{path.name}", pairs, (medians[0], medians[1]))
 
 
 def _read_times(path: Path) -> list[float]:

@@ -16,7 +16,7 @@ from sysone.systemone.local import local_server
 from sysone.trex.answers import Answers, answers_of, learn_recording
 from sysone.trex.arena import Arena
 from sysone.trex.ask import Prompt
-from sysone.trex.baselines import POLICIES, play_baseline
+from sysone.trex.baselines import POLICIES, play_baselines
 from sysone.trex.interrupt import RunInterrupted
 from sysone.trex.latency import Latency, landing
 from sysone.trex.pilot import CourseStyle, Pilot, PremiseRule
@@ -286,10 +286,7 @@ def _baselines(
 ) -> dict[str, Baseline]:
     conditions = options.conditions(options.latency or _typical(rows))
     task = progress.task("baselines", total=len(POLICIES) * len(rows))
-    found = {
-        policy: play_baseline(policy, [row.seed for row in rows], conditions, on_seed=task.advance)
-        for policy in POLICIES
-    }
+    found = play_baselines([row.seed for row in rows], conditions, on_seed=task.advance)
     task.finish()
     return found
 

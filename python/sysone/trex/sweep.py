@@ -5,12 +5,9 @@ model can survive on the proofs alone. How a model falls short of that curve is 
 """
 
 import itertools
-import multiprocessing
 import os
-import signal
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +19,7 @@ from sysone.trex.ask import Prompt
 from sysone.trex.baselines import PLANNER_BEST, SHIELD_ONLY, play_seed
 from sysone.trex.latency import normal
 from sysone.trex.pilot import CourseStyle, Pilot, PremiseRule
+from sysone.trex.processes import processors, spread
 from sysone.trex.simulate import Conditions, Identity, simulate
 from sysone_core.trex import FPS
 
@@ -160,7 +158,7 @@ def sweep(
         RunError: the model cannot be asked, or ``known`` holds something else.
     """
     places = list(grid.places())
-    jobs = min(jobs or os.cpu_count() or 1, len(places))
+    jobs = jobs or processors()
     answers = answers_of(grid.model, known) if grid.model is not None else None
     try:
         if jobs == 1:
@@ -189,19 +187,13 @@ def _in_processes(
     answers: Answers | None,
     on_point: Callable[[], None],
 ) -> list[Point]:
-    # Spawned: the parent may hold threads and a loaded model's runtime.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(grid, known))
-    try:
-        futures = [pool.submit(_play_there, curve, latency_ms) for curve, latency_ms in places]
-        for future in as_completed(futures):
-            new = future.result()[1]
-            if answers is not None:
-                answers.learn(new)
-            on_point()
-        return [future.result()[0] for future in futures]
-    finally:
-        pool.shutdown(cancel_futures=True)
+    points: dict[int, Point] = {}
+    for place, (point, new) in spread(_play_there, places, jobs, _begin, (grid, known)):
+        points[place] = point
+        if answers is not None:
+            answers.learn(new)
+        on_point()
+    return [points[place] for place in range(len(places))]
 
 
 def read_sweep(path: str | os.PathLike[str]) -> Sweep:
@@ -310,16 +302,11 @@ _there: tuple[Grid, Answers | None] | None = None
 
 def _begin(grid: Grid, known: Path) -> None:
     global _there
-    # The keyboard's interrupt reaches the whole group; the parent ends the pool.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = None
-    if grid.model is not None:
-        answers = answers_of(grid.model, known)
-    _there = grid, answers
+    _there = grid, None if grid.model is None else answers_of(grid.model, known)
 
 
-def _play_there(curve: Curve, latency_ms: float) -> tuple[Point, list[Known]]:
+def _play_there(place: tuple[Curve, float]) -> tuple[Point, list[Known]]:
     assert _there is not None
     grid, answers = _there
-    point = _play(grid, answers, curve, latency_ms)
+    point = _play(grid, answers, *place)
     return point, [] if answers is None else answers.take_new()
