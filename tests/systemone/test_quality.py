@@ -5,10 +5,18 @@ from pathlib import Path
 import pytest
 
 from sysone.systemone import Engine
-from sysone.systemone.training.evaluate import Quality, evaluate
-from sysone.systemone.training.examples import read_examples
+from sysone.systemone.encoder import EmbeddedEncoder
+from sysone.systemone.models import DecisionModel
+from sysone.systemone.training.calibration import read_any
+from sysone.systemone.training.entailment import entailments, read_words
+from sysone.systemone.training.evaluate import Quality, evaluate, flips
+from sysone.systemone.training.examples import Example, read_examples, refuse_overlap
+from sysone.systemone.training.report import plain_model, without_word
 
-DATA = Path(__file__).parents[1] / "data" / "systemone"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data" / "systemone"
+SHEETS = ROOT / "data" / "systemone"
+KINDS = ("choice", "score", "noul")
 
 
 def quality(engine: Engine, model: str, file: str) -> dict[str, Quality]:
@@ -28,11 +36,72 @@ def test_the_head_is_what_agrees(engine: Engine) -> None:
     assert quality(engine, "default", "trex_questions.jsonl")["trex-labeled"].accuracy < 0.5
 
 
-def test_trex_head_leaves_ordinary_choices_alone(engine: Engine) -> None:
-    plain = quality(engine, "default", "general_choice.jsonl")["general-choice"]
-    head = quality(engine, "trex", "general_choice.jsonl")["general-choice"]
-    assert plain.accuracy >= 0.65
-    assert head.accuracy >= plain.accuracy - 0.03
+@pytest.fixture(scope="module")
+def plain() -> DecisionModel:
+    return plain_model(EmbeddedEncoder())
+
+
+def sheet(folder: str) -> list[Example]:
+    return read_any([SHEETS / folder / f"{kind}.txt" for kind in KINDS])
+
+
+@pytest.fixture(scope="module")
+def hard() -> list[Example]:
+    return sheet("evaluation")
+
+
+@pytest.mark.parametrize("model", ["default", "trex"])
+def test_ordinary_choices_do_not_fall_below_plain_cosine(
+    engine: Engine, plain: DecisionModel, model: str
+) -> None:
+    examples = read_examples(DATA / "general_choice.jsonl")
+    before = evaluate(plain, examples)["general-choice"].accuracy
+    assert before >= 0.65
+    assert (
+        quality(engine, model, "general_choice.jsonl")["general-choice"].accuracy >= before - 0.03
+    )
+
+
+def test_every_type_is_better_than_plain_cosine_on_the_hard_set(
+    engine: Engine, plain: DecisionModel, hard: list[Example]
+) -> None:
+    before, after = evaluate(plain, hard), evaluate(engine.model("default"), hard)
+    assert sum(found.questions for found in after.values()) >= 300
+    for kind, gain in (("choice", 0.04), ("score", 0.08), ("noul", 0.02)):
+        assert after[kind].questions >= 100
+        assert after[kind].accuracy >= before[kind].accuracy + gain
+        assert after[kind].accuracy >= after[kind].constant + 0.05
+        assert after[kind].nll < before[kind].nll - 0.03
+        assert after[kind].ece < before[kind].ece
+
+
+def test_no_answer_hangs_on_order_or_labels(engine: Engine, hard: list[Example]) -> None:
+    for found in flips(engine.model("default"), hard).values():
+        assert found.asked > 0
+        assert (found.order, found.relabelled) == (0, 0)
+
+
+def test_training_and_calibration_share_nothing_with_the_evaluation(hard: list[Example]) -> None:
+    ordinary = read_examples(DATA / "general_choice.jsonl")
+    training, calibration = sheet("training"), sheet("calibration")
+    words = read_words(SHEETS / "vocabulary" / "training.txt")
+    templates = list(entailments(words, 4000, 0))
+    refuse_overlap(training, calibration, "training and calibration")
+    for seen in (training, calibration, templates):
+        refuse_overlap(seen, hard + ordinary, "what was trained on and the evaluation")
+        states = {str(example.state) for example in seen}
+        assert not states & {str(example.state) for example in hard}
+        asked = {example.question.instructions for example in seen} - {None}
+        assert not asked & {example.question.instructions for example in hard}
+
+
+def test_without_the_word_best_the_trex_head_agrees_less(engine: Engine) -> None:
+    """The head reads that word, and the model card says so."""
+    examples = read_examples(DATA / "trex_questions.jsonl")
+    stripped = [without_word(example, "Best") for example in examples]
+    assert not any("Best" in str(example.question) for example in stripped)
+    found = evaluate(engine.model("trex"), stripped)["trex-labeled"]
+    assert 0.4 < found.accuracy < 0.95
 
 
 def test_sample_holds_evaluation_seeds_alone() -> None:

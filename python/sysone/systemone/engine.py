@@ -6,13 +6,15 @@ engine.answer("It rains.", {"q": Choice({"umbrella": None, "sunglasses": None})}
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
 from sysone.systemone.answers import Answer, Usage, answer
 from sysone.systemone.embeddings import Embeddings
-from sysone.systemone.encoder import DATA, EmbeddedEncoder, Encoder, EncoderError
+from sysone.systemone.encoder import DATA, EmbeddedEncoder, EncoderError, Reads
+from sysone.systemone.general import GeneralModel
 from sysone.systemone.heads import load_heads
 from sysone.systemone.models import CosineModel, DecisionModel, ModelEntry, candidate_texts
 from sysone.systemone.questions import (
@@ -71,21 +73,25 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def embedded_models(
-    encoder: Encoder | None = None, cache_bytes: int = CACHE_BYTES
+    encoder: Reads | None = None, cache_bytes: int = CACHE_BYTES
 ) -> list[DecisionModel]:
     """The models that come with the package, on one encoder and one pair of caches."""
     encoder = encoder or EmbeddedEncoder()
     embeddings = Embeddings(encoder, cache_bytes)
     return [
-        CosineModel(
-            load_heads(
-                DATA / "heads" / f"{name}.json", encoder=encoder.identity, width=encoder.width
-            ),
-            embeddings,
-            cache_bytes,
-        )
+        embedded_model(DATA / "heads" / f"{name}.json", encoder, embeddings, cache_bytes)
         for name in EMBEDDED_MODELS
     ]
+
+
+def embedded_model(
+    record: Path, encoder: Reads, embeddings: Embeddings, cache_bytes: int
+) -> DecisionModel:
+    """The model of a record: heads with a reader answer questions of any kind."""
+    heads = load_heads(record, encoder=encoder.identity, width=encoder.width)
+    if heads.reader is not None:
+        return GeneralModel(heads, embeddings, encoder, cache_bytes)
+    return CosineModel(heads, embeddings, cache_bytes)
 
 
 class Engine:

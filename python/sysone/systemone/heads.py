@@ -8,12 +8,16 @@ plain encoder and a task's head leaves texts of other kinds nearly as they are:
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from sysone.systemone.questions import Choice, Noul, Question
+from sysone.systemone.reader import Reader
 
 Matrix = npt.NDArray[np.float32]
 
@@ -66,6 +70,39 @@ class HeadPair:
     """Divides nothing: logit = scale * cosine, then the request's temperature divides."""
     state: Head | None = None
     action: Head | None = None
+    reader: Reader | None = None
+    """Answers a noul from the texts' words, where the model has one."""
+    temperatures: Mapping[str, float] = field(default_factory=dict)
+    """By `bucket`, or by type for the buckets that are absent; each divides the logits."""
+
+    def temperature(self, question: Question) -> float:
+        """What divides a question's logits before the request's own temperature does."""
+        if not self.temperatures:
+            return 1.0
+        name = bucket(question)
+        return self.temperatures.get(name) or self.temperatures.get(name.partition("-")[0], 1.0)
+
+
+# Fewest options of each bucket.
+OPTION_BUCKETS = (1, 3, 4, 6, 10)
+
+
+def bucket(question: Question) -> str:
+    """The group of questions that share a temperature: the type and about how many options.
+
+    ``choice-3`` is three options, ``choice-4`` four or five, ``choice-10`` ten and more. A noul
+    of which both sides are described counts as a choice of two.
+    """
+    if isinstance(question, Noul):
+        return "choice-1" if noul_sides(question) == 2 else "noul"
+    kind = "choice" if isinstance(question, Choice) else "score"
+    count = len(question.criteria)
+    return f"{kind}-{max(low for low in OPTION_BUCKETS if low <= count)}"
+
+
+def noul_sides(question: Noul) -> int:
+    """How many of the two answers are described."""
+    return sum(description not in (None, "") for description in (question.criteria or {}).values())
 
 
 def load_heads(record_path: Path, *, encoder: str, width: int) -> HeadPair:
@@ -84,6 +121,7 @@ def load_heads(record_path: Path, *, encoder: str, width: int) -> HeadPair:
         )
     digest = hashlib.sha256(raw)
     sides: dict[str, ResidualHead | None] = {"state": None, "action": None}
+    reader = None
     if record.get("weights"):
         from safetensors.numpy import load_file
 
@@ -105,11 +143,33 @@ def load_heads(record_path: Path, *, encoder: str, width: int) -> HeadPair:
                     )
                 parts[part] = tensors[key].astype(np.float32)
             sides[side] = ResidualHead(**parts)
+        if record["cfg"].get("reader"):
+            reader = _reader(weights_path.name, tensors, width)
     return HeadPair(
         name=name,
         version=f"{name}@{digest.hexdigest()[:8]}",
         description=record["description"],
         release_date=record["release_date"],
         scale=float(record["scale"]),
+        reader=reader,
+        temperatures={str(k): float(v) for k, v in record.get("temperatures", {}).items()},
         **sides,
     )
+
+
+def _reader(file: str, tensors: Mapping[str, Matrix], width: int) -> Reader:
+    """The reader's weights; raises `HeadError` naming the one that is missing or misshapen."""
+    parts = {}
+    for name in Reader.names():
+        key = f"reader.{name}"
+        if key not in tensors:
+            raise HeadError(f"{file}: tensor {key} is missing")
+        parts[name] = tensors[key].astype(np.float32)
+    d, m = parts["project"].shape[0], parts["compare"].shape[0]
+    shapes = Reader.shapes(d, m, width)
+    for name, shape in shapes.items():
+        if parts[name].shape != shape:
+            raise HeadError(
+                f"{file}: reader.{name} has shape {parts[name].shape}, expected {shape}"
+            )
+    return Reader(**parts)

@@ -200,7 +200,8 @@ class CosineModel:
             end = start + len(texts)
             # Row by row, unlike a matrix product: a candidate's number is the same in any company.
             cosines = np.einsum("ij,j->i", candidates.rows[start:end], states.rows[index])
-            logits = [self._heads.scale * cosine for cosine in cosines.tolist()]
+            factor = self._heads.scale / self._heads.temperature(questions[index])
+            logits = [factor * cosine for cosine in cosines.tolist()]
             truncated = states.truncated[index] or any(candidates.truncated[start:end])
             scored.append(Scored(logits, tokens, truncated))
             tokens = 0

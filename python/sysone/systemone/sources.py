@@ -20,6 +20,7 @@ from sysone.systemone.embedding_endpoint import (
 from sysone.systemone.embeddings import Embeddings
 from sysone.systemone.encoder import EmbeddedEncoder, Encoder
 from sysone.systemone.engine import CACHE_BYTES, Engine, embedded_models
+from sysone.systemone.general import GeneralModel
 from sysone.systemone.heads import HeadError, HeadPair, load_heads
 from sysone.systemone.models import CosineModel, DecisionModel, clm_candidates
 from sysone.systemone.questions import MAX_OPTIONS
@@ -202,9 +203,10 @@ def _checkpoint_model(
         if _is_residual(path):
             pair = load_heads(path, encoder=encoder.identity, width=encoder.width)
             version = f"{name}@{pair.version.partition('@')[2]}"
-            return CosineModel(
-                dataclasses.replace(pair, name=name, version=version), embeddings, cache_bytes
-            )
+            pair = dataclasses.replace(pair, name=name, version=version)
+            if pair.reader is not None and isinstance(encoder, EmbeddedEncoder):
+                return GeneralModel(pair, embeddings, encoder, cache_bytes)
+            return CosineModel(pair, embeddings, cache_bytes)
         checkpoint = read_checkpoint(path)
         wanted = checkpoint.config.hidden_size
         if encoder.width and wanted != encoder.width:

@@ -1,12 +1,17 @@
 """From files of labelled questions to a head's files, with the checks that keep it honest."""
 
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import msgspec
+import torch
 
 from sysone.systemone.encoder import EmbeddedEncoder
+from sysone.systemone.general import compared
+from sysone.systemone.questions import Choice, Noul, Score
+from sysone.systemone.training.calibration import sha256
+from sysone.systemone.training.entailment import entailments, read_words
 from sysone.systemone.training.examples import (
     Example,
     ExampleError,
@@ -15,11 +20,25 @@ from sysone.systemone.training.examples import (
     refuse_seeds,
 )
 from sysone.systemone.training.general import general_choices
+from sysone.systemone.training.reading import (
+    ReaderConfig,
+    derived_pairs,
+    noul_pairs,
+    train_reader,
+)
 from sysone.systemone.training.residual import Config, save_heads, train
+from sysone.systemone.training.sheets import read_sheets
 
 ANCHORS = 3000
 ANCHOR_SEED = 1
 CALIBRATION_SEED = 2
+
+TEMPLATE_STATES = 4000
+
+# Few examples: a gentle correction, found by cross-validation over whole blocks of the sheets.
+SCORE_CONFIG = Config(
+    epochs=20, batch=64, learning_rate=2e-3, training_scale=15.0, anchor_weight=3.0
+)
 
 
 def unseen(examples: list[Example], training: list[Example], what: str) -> list[Example]:
@@ -72,6 +91,60 @@ def train_files(
         f"{name}: {len(training)} questions, scale {trained.scale:g} "
         f"fitted on {len(fitting) + len(general)} others, written to {out}"
     )
+
+
+def train_general(
+    sheets: list[Path],
+    words: Path,
+    name: str,
+    description: str,
+    out: Path,
+    seed: int = 0,
+) -> str:
+    """Train a model for questions of any kind on sheets and templates; a line about it.
+
+    Raises `ExampleError` for a bad file. Temperatures are fitted afterwards, by `calibrate`.
+    """
+    # One thread: sums in one order, so that the same command gives the same bytes.
+    torch.set_num_threads(1)
+    examples = [case.example for case in read_sheets(sheets)]
+    templates = [*entailments(read_words(words), TEMPLATE_STATES, seed)]
+    scores = [e for e in map(_as_compared, examples) if isinstance(e.question, Score)]
+    choices = [e for e in map(_as_compared, examples) if isinstance(e.question, Choice)]
+    encoder = EmbeddedEncoder()
+    config = replace(SCORE_CONFIG, seed=seed)
+    # The scale is left to the temperatures, so any will do: the training's.
+    trained = replace(
+        train(encoder, scores, scores + choices, scores, config), scale=config.training_scale
+    )
+    reader_config = ReaderConfig(seed=seed)
+    network = train_reader(
+        encoder,
+        [*noul_pairs(examples), *derived_pairs(examples, seed)],
+        [*noul_pairs(templates)],
+        reader_config,
+    )
+    about = {
+        "files": {path.name: sha256(path) for path in (*sheets, words)},
+        "hand_written": len(examples),
+        "template_questions": len(templates),
+        "score_heads": asdict(config),
+        "reader": asdict(reader_config),
+        "seed": seed,
+    }
+    save_heads(out, name, description, encoder, trained, about, network.tensors())
+    return f"{name}: {len(examples)} questions and {len(templates)} of templates, written to {out}"
+
+
+def _as_compared(example: Example) -> Example:
+    """The example as the vectors' model sees it; unchanged where words are read."""
+    question = compared(example.question)
+    if question is None:
+        return example
+    answer = example.answer
+    if isinstance(example.question, Noul):
+        answer = "true" if answer else "false"
+    return Example(example.state, question, answer, group=example.group)
 
 
 def _span(examples: list[Example]) -> list[int] | None:

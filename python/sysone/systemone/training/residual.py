@@ -5,7 +5,7 @@ must stay where the encoder puts them. The scale is fitted afterwards, on exampl
 training never saw.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from safetensors.numpy import save
 
@@ -187,14 +188,24 @@ def fit_scale(cosine: torch.Tensor, targets: torch.Tensor) -> float:
 
 
 def save_heads(
-    out: Path, name: str, description: str, encoder: Encoder, trained: Trained, about: Any
+    out: Path,
+    name: str,
+    description: str,
+    encoder: Encoder,
+    trained: Trained,
+    about: Any,
+    reader: Mapping[str, npt.NDArray[np.float32]] | None = None,
 ) -> None:
-    """Write ``<name>.safetensors`` and ``<name>.json``; ``about`` is kept in the record."""
+    """Write ``<name>.safetensors`` and ``<name>.json``; ``about`` is kept in the record.
+
+    ``reader`` are a reader's tensors, for a model that answers questions of any kind.
+    """
     tensors = {}
     for side, module in (("state_head", trained.state), ("action_head", trained.action)):
         tensors[f"{side}.down"] = module.down.weight.detach().numpy()
         tensors[f"{side}.bias"] = module.down.bias.detach().numpy()
         tensors[f"{side}.up"] = module.up.weight.detach().numpy()
+    tensors |= {f"reader.{key}": value for key, value in (reader or {}).items()}
     half = {key: np.ascontiguousarray(value, np.float16) for key, value in tensors.items()}
     write_bytes(out / f"{name}.safetensors", save(half))
     record = {
@@ -202,7 +213,11 @@ def save_heads(
         "description": description,
         "release_date": datetime.now(UTC).date().isoformat(),
         "encoder": encoder.identity,
-        "cfg": {"kind": "residual", "rank": trained.state.down.out_features},
+        "cfg": {
+            "kind": "residual",
+            "rank": trained.state.down.out_features,
+            **({"reader": True} if reader else {}),
+        },
         "weights": f"{name}.safetensors",
         "scale": trained.scale,
         "training": about,
