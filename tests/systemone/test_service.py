@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -26,8 +27,18 @@ VALID = {"state": "s", "questions": {"q": {"type": "choice", "criteria": {"a": N
 BODY = json.dumps(VALID).encode()
 
 
+# A new client would read the certificates of the world each time.
+CLIENT = httpx.Client(timeout=60)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def close_client() -> Iterator[None]:
+    yield
+    CLIENT.close()
+
+
 def post(url: str, content: bytes, path: str = "/v1/systemone", **headers: str) -> httpx.Response:
-    return httpx.post(f"{url}{path}", content=content, headers=headers, timeout=60)
+    return CLIENT.post(f"{url}{path}", content=content, headers=headers)
 
 
 @pytest.fixture(scope="module")
