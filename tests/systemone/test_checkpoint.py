@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from sysone.systemone import Choice, Noul, Score
 from sysone.systemone.checkpoint import read_checkpoint, write_clm, write_ours
 from sysone.systemone.cli import app
 from sysone.systemone.heads import HeadError
@@ -45,6 +46,21 @@ def test_both_formats_keep_every_number(tmp_path: Path) -> None:
             assert found.action.tensors[key].tobytes() == tensor.tobytes()
     assert read_checkpoint(tmp_path / "ours.json").notes["encoder"] == "qwen3-8b"
     assert read_checkpoint(tmp_path / "again.pt").notes["metrics"] == {"accuracy": 0.5}
+
+
+def test_our_format_carries_temperatures(tmp_path: Path) -> None:
+    path = tmp_path / "heads.json"
+    write_ours(read_checkpoint(FIXTURE), path, encoder="e", pooling="last")
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "temperatures": {"choice": 2, "noul": 0.5}}))
+    pair = read_checkpoint(path).pair("heads", "For tests", "2026-01-01")
+    assert pair.temperature(Choice(dict.fromkeys("abc"))) == 2
+    assert pair.temperature(Noul("?")) == 0.5
+    assert pair.temperature(Score(["low", "high"])) == 1
+    for wrong in ({"choice": 0}, {"choice": "2"}, {"choice": True}, [2]):
+        path.write_text(json.dumps({**record, "temperatures": wrong}))
+        with pytest.raises(HeadError, match=r"heads\.json: temperatures"):
+            read_checkpoint(path)
 
 
 def test_pytorch_reads_what_we_write(tmp_path: Path) -> None:

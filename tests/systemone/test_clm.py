@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import pytest
 
+import sysone.systemone
 from sysone.systemone import CLMClient, Engine
 from sysone.systemone.checkpoint import Checkpoint, MlpHead, read_checkpoint, write_clm, write_ours
 from sysone.systemone.embedding_endpoint import EndpointEncoder
@@ -328,6 +329,27 @@ def test_the_watcher_finds_the_change_itself(make, endpoint, tmp_path: Path) -> 
     while engine.model("clm").version == before and time.monotonic() < end:
         time.sleep(0.05)
     assert engine.model("clm").version != before
+
+
+def test_heads_of_our_own_are_served_and_broken_ones_named(tmp_path: Path) -> None:
+    heads = Path(sysone.systemone.__file__).parent / "data" / "heads"
+    for name in ("trex.json", "trex.safetensors"):
+        (tmp_path / name).write_bytes((heads / name).read_bytes())
+    mine = EngineSettings(
+        checkpoints={"mine": str(tmp_path / "trex.json")}, encoder="embedded", reload=False
+    )
+    question: dict[str, Any] = {"q": {"type": "choice", "criteria": {"a": None, "b": None}}}
+    with make_engine(mine) as engine:
+        assert [entry.name for entry in engine.models] == ["mine", "default", "trex"]
+        found, expected = engine.answer("s", question), engine.answer("s", question, "trex")
+        assert found["model"].startswith("mine@")
+        assert found["answers"] == expected["answers"]
+        (tmp_path / "trex.safetensors").write_bytes(b"no weights")
+        assert not engine._models["mine"].refresh()
+        assert "trex.json" in engine.reload_status()["mine"]["error"]
+        assert engine.answer("s", question)["answers"] == expected["answers"]
+    with pytest.raises(HeadError, match=r"trex\.json"):
+        make_engine(mine)
 
 
 # The command

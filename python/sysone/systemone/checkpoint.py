@@ -131,6 +131,8 @@ class Checkpoint:
     """SHA-256 of the file or files."""
     notes: dict[str, Any] = field(default_factory=dict)
     """Free fields: of ``cfg``, ``epoch``, ``metrics``; in our format encoder and pooling."""
+    temperatures: dict[str, float] = field(default_factory=dict)
+    """As `HeadPair` has them; our format alone carries them."""
 
     @property
     def scale(self) -> float:
@@ -147,6 +149,7 @@ class Checkpoint:
             scale=self.scale,
             state=self.state,
             action=self.action,
+            temperatures=self.temperatures,
         )
 
 
@@ -255,7 +258,18 @@ def _read_ours(path: Path) -> Checkpoint:
     notes |= {key: record[key] for key in ("encoder", "pooling") if key in record}
     scale = _number(tensors["logit_scale"], weights.name)
     digest = _digest(path, weights)
-    return Checkpoint(config, side(SIDES[0]), side(SIDES[1]), scale, digest, notes)
+    temperatures = _temperatures(record.get("temperatures", {}), path.name)
+    return Checkpoint(config, side(SIDES[0]), side(SIDES[1]), scale, digest, notes, temperatures)
+
+
+def _temperatures(given: Any, where: str) -> dict[str, float]:
+    if not isinstance(given, dict):
+        raise HeadError(f"{where}: temperatures: expected an object")
+    for name, value in given.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 < value < math.inf:
+            raise HeadError(f"{where}: temperatures.{name}: expected a number above 0")
+    return {name: float(value) for name, value in given.items()}
 
 
 def write_clm(checkpoint: Checkpoint, path: Path) -> None:
@@ -291,6 +305,7 @@ def write_ours(checkpoint: Checkpoint, path: Path, *, encoder: str, pooling: str
         "encoder": encoder,
         "pooling": pooling,
         "rendering": RENDERING,
+        "temperatures": checkpoint.temperatures,
         "notes": checkpoint.notes,
     }
     write_json(path, record, indent=1)

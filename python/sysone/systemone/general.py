@@ -152,7 +152,7 @@ class GeneralModel:
     ) -> Scored | None:
         """A noul's two logits; the statement's counts for the side that it speaks for."""
         key = f"{len(state)}:{state}{asked.text}"
-        rows, flags, missing = self._nouls.get([key])
+        rows, flags, missing = self._nouls.get([key], all_or_none=cached)
         tokens = 0
         if missing:
             if cached:

@@ -172,12 +172,12 @@ def make_engine(settings: EngineSettings) -> Engine:
 
 
 def _is_residual(path: Path) -> bool:
-    """Whether a record is of the embedded encoder's own kind of head."""
+    """Whether a record is of the embedded encoder's own kinds of head."""
     if path.suffix != ".json":
         return False
     try:
         record = msgspec.json.decode(path.read_bytes())
-        return bool(record.get("cfg", {}).get("kind", "residual") == "residual")
+        return record.get("cfg", {}).get("kind", "residual") in ("residual", "logistic")
     except (OSError, msgspec.MsgspecError, AttributeError) as error:
         raise HeadError(f"{path.name}: cannot be read: {error}") from None
 
@@ -201,7 +201,7 @@ def _checkpoint_model(
     def load() -> DecisionModel:
         encoder = embeddings.encoder
         if _is_residual(path):
-            pair = load_heads(path, encoder=encoder.identity, width=encoder.width)
+            pair = _residual_pair(path, encoder)
             version = f"{name}@{pair.version.partition('@')[2]}"
             pair = dataclasses.replace(pair, name=name, version=version)
             if pair.reader is not None and isinstance(encoder, EmbeddedEncoder):
@@ -222,6 +222,17 @@ def _checkpoint_model(
         return CosineModel(pair, embeddings, cache_bytes, clm_candidates)
 
     return ReloadingModel(path, load)
+
+
+def _residual_pair(path: Path, encoder: Encoder) -> HeadPair:
+    from safetensors import SafetensorError
+
+    try:
+        return load_heads(path, encoder=encoder.identity, width=encoder.width)
+    except HeadError:
+        raise
+    except (OSError, LookupError, TypeError, ValueError, SafetensorError) as error:
+        raise HeadError(f"{path.name}: cannot be read: {type(error).__name__}: {error}") from None
 
 
 def _raw_heads() -> HeadPair:
