@@ -11,7 +11,7 @@ from sysone.systemone.cli import app
 from sysone.systemone.embeddings import Embeddings
 from sysone.systemone.encoder import EmbeddedEncoder
 from sysone.systemone.engine import embedded_models
-from sysone.systemone.heads import HeadError, load_heads
+from sysone.systemone.heads import HeadError, LogisticHead, load_heads
 from sysone.systemone.models import CosineModel
 from sysone.systemone.training.evaluate import evaluate
 from sysone.systemone.training.examples import (
@@ -187,3 +187,53 @@ def test_residual_head_by_hand() -> None:
     found = head.project(np.array([0.6, 0.8], np.float32))
     # The first unit fires with 0.6 and adds 1.2 to the second component.
     assert found == pytest.approx(np.array([0.6, 2.0]) / np.hypot(0.6, 2.0))
+
+
+def test_a_logistic_head_learns_which_products_count(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs the train extra")
+    colours = {"warm": ("red", "orange"), "cold": ("blue", "turquoise")}
+
+    def examples(index: int, first_seed: int) -> list[Example]:
+        return [
+            Example(
+                f"{thing} in {shades[index]}",
+                Choice(dict.fromkeys(colours), "Is the shade warm or cold?"),
+                answer,
+                group="shades",
+                seed=first_seed + place,
+            )
+            for answer, shades in colours.items()
+            for place, thing in enumerate(("a chair", "a lamp", "a coat", "a car", "a wall"))
+        ]
+
+    train = write(tmp_path / "train.jsonl", examples(0, 5000))
+    calibration = write(tmp_path / "calibration.jsonl", examples(1, 6000))
+    command = ["train-heads", "--questions", str(train), "--calibration", str(calibration)]
+    command += ["--name", "shades", "--out", str(tmp_path), "--kind", "logistic"]
+    found = CliRunner().invoke(app, command)
+    assert found.exit_code == 0, found.output
+    encoder = EmbeddedEncoder()
+    heads = load_heads(tmp_path / "shades.json", encoder=encoder.identity, width=encoder.width)
+    assert isinstance(heads.action, LogisticHead)
+    assert heads.action.weight.mean() == pytest.approx(1, abs=1e-2)
+    model = CosineModel(heads, Embeddings(encoder, 0), 0)
+    plain = embedded_models(encoder)[1]
+    # A regression may not make what it was fitted to worse.
+    assert (
+        evaluate(model, examples(0, 5000))["shades"].accuracy
+        >= evaluate(plain, examples(0, 5000))["shades"].accuracy
+    )
+
+
+def test_logistic_head_by_hand() -> None:
+    head = LogisticHead(np.array([2, 0.5], np.float32))
+    assert head.project(np.array([0.6, 0.8], np.float32)) == pytest.approx([1.2, 0.4])
+
+
+def test_an_unknown_kind_of_head_is_refused(tmp_path: Path) -> None:
+    train = write(tmp_path / "train.jsonl", [example("s", seed=5000)])
+    command = ["train-heads", "--questions", str(train), "--calibration", str(train)]
+    command += ["--name", "x", "--out", str(tmp_path), "--kind", "forest"]
+    found = CliRunner().invoke(app, command)
+    assert found.exit_code == 2
+    assert "expected residual or logistic" in found.output

@@ -316,13 +316,18 @@ def train_heads(
         str,
         typer.Option(help="Evaluation seeds, FIRST:END; an example of them is refused."),
     ] = "0:1000",
-    rank: Annotated[int, typer.Option(min=1, help="Hidden units a side.")] = 32,
-    epochs: Annotated[int, typer.Option(min=1)] = 30,
-    seed: Annotated[int, typer.Option(help="Seed of the initial weights and the order.")] = 0,
+    kind: Annotated[
+        str, typer.Option(help="residual, or logistic: a regression on the vectors' products.")
+    ] = "residual",
+    rank: Annotated[int, typer.Option(min=1, help="Residual: hidden units a side.")] = 32,
+    epochs: Annotated[int, typer.Option(min=1, help="Residual.")] = 30,
+    seed: Annotated[int, typer.Option(help="Residual: of the weights and the order.")] = 0,
 ) -> None:
-    """Train a pair of residual heads on the embedded encoder (needs the train extra)."""
+    """Train heads on the embedded encoder (needs the train extra)."""
+    if kind not in ("residual", "logistic"):
+        raise typer.BadParameter(f"--kind {kind!r}: expected residual or logistic")
     try:
-        from sysone.systemone.training import residual
+        from sysone.systemone.training import logistic, residual
     except ModuleNotFoundError as missing:
         typer.echo(
             f"sysone train-heads needs {missing.name}: pip install 'sysone-core[train]'", err=True
@@ -331,7 +336,11 @@ def train_heads(
     from sysone.systemone.training.examples import ExampleError
     from sysone.systemone.training.recipe import train_files
 
-    config = residual.Config(rank=rank, epochs=epochs, seed=seed)
+    config = (
+        logistic.LogisticConfig()
+        if kind == "logistic"
+        else residual.Config(rank=rank, epochs=epochs, seed=seed)
+    )
     try:
         report = train_files(
             questions, calibration, _seed_range(held_out_seeds), config, name, description, out

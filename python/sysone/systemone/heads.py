@@ -59,6 +59,26 @@ class ResidualHead:
 
 
 @dataclass(frozen=True)
+class LogisticHead:
+    """Weights [width] of the products of state and candidate components.
+
+    As a candidate's head it makes scale * cosine the log-odds of a conditional logistic
+    regression: sum over i of scale * weight[i] * state[i] * candidate[i].
+    """
+
+    weight: Matrix
+
+    @property
+    def width(self) -> int:
+        """The encoder's width."""
+        return len(self.weight)
+
+    def project(self, vector: Matrix) -> Matrix:
+        """The weighted vector; its length is part of the regression, so it is not normalised."""
+        return vector * self.weight
+
+
+@dataclass(frozen=True)
 class HeadPair:
     """A named model's heads over one encoder; a side without a head is the identity."""
 
@@ -120,7 +140,7 @@ def load_heads(record_path: Path, *, encoder: str, width: int) -> HeadPair:
             "a head fits only the encoder it was trained on"
         )
     digest = hashlib.sha256(raw)
-    sides: dict[str, ResidualHead | None] = {"state": None, "action": None}
+    sides: dict[str, Head | None] = {"state": None, "action": None}
     reader = None
     if record.get("weights"):
         from safetensors.numpy import load_file
@@ -128,21 +148,20 @@ def load_heads(record_path: Path, *, encoder: str, width: int) -> HeadPair:
         weights_path = record_path.with_name(record["weights"])
         digest.update(weights_path.read_bytes())
         tensors = load_file(weights_path)
-        rank = int(record["cfg"]["rank"])
-        shapes = {"down": (rank, width), "bias": (rank,), "up": (width, rank)}
-        for side in sides:
-            parts = {}
-            for part, shape in shapes.items():
-                key = f"{side}_head.{part}"
-                if key not in tensors:
-                    raise HeadError(f"{weights_path.name}: tensor {key} is missing")
-                if tensors[key].shape != shape:
-                    raise HeadError(
-                        f"{weights_path.name}: {key} has shape {tensors[key].shape}, "
-                        f"expected {shape}"
-                    )
-                parts[part] = tensors[key].astype(np.float32)
-            sides[side] = ResidualHead(**parts)
+        if record["cfg"].get("kind") == "logistic":
+            key = "action_head.weight"
+            weight = _tensor(weights_path.name, tensors, key, (width,))
+            sides["action"] = LogisticHead(weight)
+        else:
+            rank = int(record["cfg"]["rank"])
+            shapes = {"down": (rank, width), "bias": (rank,), "up": (width, rank)}
+            for side in sides:
+                sides[side] = ResidualHead(
+                    **{
+                        part: _tensor(weights_path.name, tensors, f"{side}_head.{part}", shape)
+                        for part, shape in shapes.items()
+                    }
+                )
         if record["cfg"].get("reader"):
             reader = _reader(weights_path.name, tensors, width)
     return HeadPair(
@@ -157,19 +176,24 @@ def load_heads(record_path: Path, *, encoder: str, width: int) -> HeadPair:
     )
 
 
+def _tensor(file: str, tensors: Mapping[str, Matrix], key: str, shape: tuple[int, ...]) -> Matrix:
+    """One tensor as float32; raises `HeadError` naming it if it is missing or misshapen."""
+    if key not in tensors:
+        raise HeadError(f"{file}: tensor {key} is missing")
+    if tensors[key].shape != shape:
+        raise HeadError(f"{file}: {key} has shape {tensors[key].shape}, expected {shape}")
+    return tensors[key].astype(np.float32)
+
+
 def _reader(file: str, tensors: Mapping[str, Matrix], width: int) -> Reader:
-    """The reader's weights; raises `HeadError` naming the one that is missing or misshapen."""
-    parts = {}
-    for name in Reader.names():
+    """The reader's weights, whose inner sizes are those of two of its tensors."""
+    sizes = {}
+    for name in ("project", "compare"):
         key = f"reader.{name}"
         if key not in tensors:
             raise HeadError(f"{file}: tensor {key} is missing")
-        parts[name] = tensors[key].astype(np.float32)
-    d, m = parts["project"].shape[0], parts["compare"].shape[0]
-    shapes = Reader.shapes(d, m, width)
-    for name, shape in shapes.items():
-        if parts[name].shape != shape:
-            raise HeadError(
-                f"{file}: reader.{name} has shape {parts[name].shape}, expected {shape}"
-            )
-    return Reader(**parts)
+        sizes[name] = len(tensors[key])
+    shapes = Reader.shapes(sizes["project"], sizes["compare"], width)
+    return Reader(
+        **{name: _tensor(file, tensors, f"reader.{name}", shape) for name, shape in shapes.items()}
+    )

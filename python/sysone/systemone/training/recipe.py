@@ -1,6 +1,5 @@
 """From files of labelled questions to a head's files, with the checks that keep it honest."""
 
-import hashlib
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,13 +19,14 @@ from sysone.systemone.training.examples import (
     refuse_seeds,
 )
 from sysone.systemone.training.general import general_choices
+from sysone.systemone.training.logistic import LogisticConfig, train_logistic
 from sysone.systemone.training.reading import (
     ReaderConfig,
     derived_pairs,
     noul_pairs,
     train_reader,
 )
-from sysone.systemone.training.residual import Config, save_heads, train
+from sysone.systemone.training.residual import Config, save_heads, train, write_record
 from sysone.systemone.training.sheets import read_sheets
 
 ANCHORS = 3000
@@ -54,12 +54,14 @@ def train_files(
     questions: Path,
     calibration: Path,
     held_out_seeds: range,
-    config: Config,
+    config: Config | LogisticConfig,
     name: str,
     description: str,
     out: Path,
 ) -> str:
     """Train on one file, fit the scale on another, write the head; returns one line about it.
+
+    The config's type says which head: residual, or a logistic regression.
 
     Raises `ExampleError` for a bad file, a seed kept for evaluation, or seeds in both files.
     Questions that both files share (another seed can meet the same moment) leave calibration.
@@ -72,23 +74,29 @@ def train_files(
     # As many general questions: the one scale must not make the head overconfident elsewhere.
     general = list(general_choices(len(fitting), CALIBRATION_SEED))
     encoder = EmbeddedEncoder()
-    trained = train(
-        encoder, training, list(general_choices(ANCHORS, ANCHOR_SEED)), fitting + general, config
-    )
     about = {
         "questions": len(training),
-        "questions_sha256": hashlib.sha256(questions.read_bytes()).hexdigest(),
+        "questions_sha256": sha256(questions),
         "seeds": _span(training),
         "calibration_questions": len(fitting),
         "calibration_general": len(general),
         "calibration_seeds": _span(fitting),
         "held_out_seeds": [held_out_seeds.start, held_out_seeds.stop - 1],
-        "anchors": ANCHORS,
         "config": asdict(config),
     }
-    save_heads(out, name, description, encoder, trained, about)
+    if isinstance(config, LogisticConfig):
+        fitted = train_logistic(encoder, training, fitting + general, config)
+        scale = fitted.scale
+        tensors = {"action_head.weight": fitted.weight}
+        cfg = {"kind": "logistic"}
+        write_record(out, name, description, encoder, cfg, scale, about, tensors)
+    else:
+        anchors = list(general_choices(ANCHORS, ANCHOR_SEED))
+        trained = train(encoder, training, anchors, fitting + general, config)
+        scale = trained.scale
+        save_heads(out, name, description, encoder, trained, {**about, "anchors": ANCHORS})
     return (
-        f"{name}: {len(training)} questions, scale {trained.scale:g} "
+        f"{name}: {len(training)} questions, scale {scale:g} "
         f"fitted on {len(fitting) + len(general)} others, written to {out}"
     )
 

@@ -206,6 +206,23 @@ def save_heads(
         tensors[f"{side}.bias"] = module.down.bias.detach().numpy()
         tensors[f"{side}.up"] = module.up.weight.detach().numpy()
     tensors |= {f"reader.{key}": value for key, value in (reader or {}).items()}
+    cfg: dict[str, Any] = {"kind": "residual", "rank": trained.state.down.out_features}
+    if reader:
+        cfg["reader"] = True
+    write_record(out, name, description, encoder, cfg, trained.scale, about, tensors)
+
+
+def write_record(
+    out: Path,
+    name: str,
+    description: str,
+    encoder: Encoder,
+    cfg: Any,
+    scale: float,
+    about: Any,
+    tensors: Mapping[str, npt.NDArray[np.float32]],
+) -> None:
+    """Write a model's weights in half precision, then the record that names them."""
     half = {key: np.ascontiguousarray(value, np.float16) for key, value in tensors.items()}
     write_bytes(out / f"{name}.safetensors", save(half))
     record = {
@@ -213,13 +230,9 @@ def save_heads(
         "description": description,
         "release_date": datetime.now(UTC).date().isoformat(),
         "encoder": encoder.identity,
-        "cfg": {
-            "kind": "residual",
-            "rank": trained.state.down.out_features,
-            **({"reader": True} if reader else {}),
-        },
+        "cfg": cfg,
         "weights": f"{name}.safetensors",
-        "scale": trained.scale,
+        "scale": scale,
         "training": about,
     }
     write_json(out / f"{name}.json", record, indent=1)
