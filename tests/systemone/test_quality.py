@@ -102,6 +102,12 @@ def test_without_the_word_best_the_trex_head_agrees_less(engine: Engine) -> None
     assert not any("Best" in str(example.question) for example in stripped)
     found = evaluate(engine.model("trex"), stripped)["trex-labeled"]
     assert 0.4 < found.accuracy < 0.95
+    assert found.harmless >= 0.99
+
+
+def test_no_t_rex_answer_hangs_on_the_order_of_the_keys(engine: Engine) -> None:
+    for found in flips(engine.model("trex"), read_examples(DATA / "trex_questions.jsonl")).values():
+        assert (found.order, found.relabelled) == (0, 0)
 
 
 def test_sample_holds_evaluation_seeds_alone() -> None:

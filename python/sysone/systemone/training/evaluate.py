@@ -32,14 +32,17 @@ class Quality(msgspec.Struct, frozen=True):
 
 
 class Flips(msgspec.Struct, frozen=True):
-    """How many answers change when nothing does that should matter."""
+    """How many answers change when nothing does that should matter.
+
+    What is compared is the text that was chosen: of two options of equal text either will do.
+    """
 
     asked: int
     order: int
-    """Options (of a choice) in reverse order: another option is chosen."""
+    """Options in reverse order: another text is chosen."""
     relabelled: int
-    """Described options that swap their names: another description is chosen. A noul whose two
-    descriptions change sides: the same side is chosen."""
+    """Described options exchange their names: another text is chosen. Of a noul the two
+    descriptions change sides."""
 
 
 def _probabilities(model: DecisionModel, state: Text, question: Question) -> list[float]:
@@ -118,23 +121,26 @@ def flips(model: DecisionModel, examples: Iterable[Example]) -> dict[str, Flips]
 
 
 def _choice_flips(model: DecisionModel, state: Text, question: Choice) -> tuple[bool, bool]:
-    names = list(question.criteria)
-    chosen = _top(_probabilities(model, state, question))
-    backwards = Choice(dict(reversed(question.criteria.items())), question.instructions)
-    order = _top(_probabilities(model, state, backwards)) != len(names) - 1 - chosen
+    def chosen(criteria: dict[str, Text | None]) -> Text:
+        asked = Choice(criteria, question.instructions)
+        name = list(criteria)[_top(_probabilities(model, state, asked))]
+        return criteria[name] or name
+
+    text = chosen(question.criteria)
+    order = chosen(dict(reversed(question.criteria.items()))) != text
     if not all(question.criteria.values()):
         return order, False
+    names = list(question.criteria)
     moved = dict(zip(names[1:] + names[:1], question.criteria.values(), strict=True))
-    relabelled = _top(_probabilities(model, state, Choice(moved, question.instructions)))
-    return order, relabelled != chosen
+    return order, chosen(moved) != text
 
 
 def _noul_flips(model: DecisionModel, state: Text, question: Noul) -> tuple[bool, bool]:
+    def chosen(criteria: dict[str, Text | None]) -> Text | None:
+        asked = Noul(question.instructions, criteria)
+        return criteria[("false", "true")[_top(_probabilities(model, state, asked))]]
+
     criteria = question.criteria or {}
     yes, no = criteria.get("true"), criteria.get("false")
-    chosen = _top(_probabilities(model, state, question))
-    backwards = Noul(question.instructions, {"true": yes, "false": no})
-    again = Noul(question.instructions, {"false": no, "true": yes})
-    order = len({_top(_probabilities(model, state, q)) for q in (backwards, again)}) > 1
-    mirrored = Noul(question.instructions, {"true": no, "false": yes})
-    return order, _top(_probabilities(model, state, mirrored)) == chosen
+    text = chosen({"true": yes, "false": no})
+    return chosen({"false": no, "true": yes}) != text, chosen({"true": no, "false": yes}) != text
