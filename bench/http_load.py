@@ -18,12 +18,28 @@ def request_bytes(body: object, path: str = "/v1/systemone") -> bytes:
     ).encode() + content
 
 
+# Servers close what has been idle for about five seconds.
+IDLE_NS = 2_000_000_000
+
+
 class Connection:
     """One kept-alive connection; a reply is read to its announced length."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.port = port
+        self._connect()
+
+    def _connect(self) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", self.port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.used_ns = perf_counter_ns()
+
+    def wake(self) -> None:
+        """Connect anew if the server may have closed the connection meanwhile."""
+        if perf_counter_ns() - self.used_ns > IDLE_NS:
+            self.close()
+            self._connect()
+        self.used_ns = perf_counter_ns()
 
     def ask(self, request: bytes) -> bytes:
         self.socket.sendall(request)
@@ -50,6 +66,8 @@ def complete(reply: bytes) -> bool:
 def in_parallel(connections: list[Connection], request: bytes, rounds: int) -> list[float]:
     """Each connection asks ``rounds`` times, all at once; every latency in ns."""
     latencies = []
+    for connection in connections:
+        connection.wake()
     with selectors.DefaultSelector() as selector:
         left = dict.fromkeys(connections, rounds)
         sent = {}
@@ -61,7 +79,10 @@ def in_parallel(connections: list[Connection], request: bytes, rounds: int) -> l
         while any(left.values()):
             for key, _ in selector.select():
                 connection = key.data
-                received[connection] += connection.socket.recv(1 << 16)
+                more = connection.socket.recv(1 << 16)
+                if not more:
+                    raise ConnectionError("the server hung up")
+                received[connection] += more
                 if not complete(received[connection]):
                     continue
                 latencies.append(float(perf_counter_ns() - sent[connection]))

@@ -4,7 +4,7 @@ import atexit
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from time import perf_counter_ns
 
@@ -56,7 +56,7 @@ def seen_state() -> Direct:
 @promise("systemone.http_one_client")
 def http_one_client() -> Pair:
     """A model that does nothing: what is left is the server."""
-    ours, twin = (Connection(port) for port in no_op_servers())
+    ours, twin = (connections[0] for connections in no_op_connections())
     check_equal(ours, twin)
     return Pair(
         lambda: ask_many(ours),
@@ -69,7 +69,7 @@ def http_one_client() -> Pair:
 
 @promise("systemone.http_eight_clients")
 def http_eight_clients() -> Pair:
-    ours, twin = ([Connection(port) for _ in range(8)] for port in no_op_servers())
+    ours, twin = no_op_connections()
     return Pair(
         lambda: in_parallel(ours, NO_OP_REQUEST, MANY),
         lambda: in_parallel(twin, NO_OP_REQUEST, MANY),
@@ -83,11 +83,15 @@ MANY = 50
 
 
 @cache
-def no_op_servers() -> tuple[int, int]:
-    """Ports of ours and of the twin; both run until the benches end."""
+def no_op_connections() -> tuple[list[Connection], list[Connection]]:
+    """Eight to ours and eight to the twin; all stay open until the benches end."""
     stack = ExitStack()
     atexit.register(stack.close)
-    return stack.enter_context(server("ours")), stack.enter_context(server("twin"))
+    ours, twin = (
+        [stack.enter_context(closing(Connection(port))) for _ in range(8)]
+        for port in (stack.enter_context(server(which)) for which in ("ours", "twin"))
+    )
+    return ours, twin
 
 
 def check_equal(ours: Connection, twin: Connection) -> None:
@@ -99,12 +103,14 @@ def check_equal(ours: Connection, twin: Connection) -> None:
 
 
 def ask_many(connection: Connection) -> None:
+    connection.wake()
     for _ in range(MANY):
         connection.ask(NO_OP_REQUEST)
 
 
 def singles(connection: Connection) -> list[float]:
     samples = []
+    connection.wake()
     for _ in range(REQUESTS):
         start = perf_counter_ns()
         connection.ask(NO_OP_REQUEST)
