@@ -9,12 +9,14 @@ import numpy as np
 from sysone.arc.actions import CLICK_ID, RESET, RESET_ID, UNDO_ID, Action, click, simple
 from sysone.arc.candidates import objects
 from sysone.arc.frame import GAME_OVER
-from sysone.arc.memory import GAINED, NO_OP, Memory, Node, Noted
+from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Node, Noted
 from sysone.arc.observe import Observation
 from sysone.arc.walker import TriedAt, Walker
 
 RESET_EVERY: Final = 100
 """Actions between two level resets of the explorer's own wish."""
+PLANS: Final = 6
+"""Plans a decision may throw away before it looks elsewhere."""
 IDLE_TRIES: Final = 3
 """Tries without effect after which an action, or a kind of object, is left for last."""
 
@@ -92,7 +94,7 @@ class Explorer:
             effect = memory.effects.get(action.text)
             if action.id != UNDO_ID and effect is None and action not in node.edges:
                 return self._take(action)
-        planned = self._walk(observation, plain)
+        planned = self._walk(observation, plain, node)
         if planned is not None:
             return planned
         if clicks:
@@ -140,18 +142,25 @@ class Explorer:
         self._entering = frozenset()
         return action
 
-    def _walk(self, observation: Observation, plain: list[Action]) -> Action | None:
+    def _walk(self, observation: Observation, plain: list[Action], node: Node) -> Action | None:
         walker = self.walker
         if not walker.ready or walker.box is None:
             return None
-        if not self._route:
-            plan = walker.plan(observation.grid, observation.mask, self._tried_at)
-            if plan is None:
-                return None
-            self._route = plan.actions
-            self._entering = plan.values
-        action = self._route.pop(0)
-        return action if action in plain else None
+        for _ in range(PLANS):
+            if not self._route:
+                plan = walker.plan(observation.grid, observation.mask, self._tried_at)
+                if plan is None:
+                    return None
+                self._route = plan.actions
+                self._entering = plan.values
+            action = self._route.pop(0)
+            edge = node.edges.get(action)
+            if edge is None or edge.kind not in (NO_OP, DIED):
+                return action if action in plain else None
+            # The graph knows better: in this very state that step leads nowhere.
+            self._tried_at.add(walker.box[:2], action.id)
+            self._route = []
+        return None
 
     def _click(self, observation: Observation, node: Node) -> Action | None:
         """An object that was not clicked in this state, of the most promising kind."""

@@ -41,7 +41,11 @@ class Walker:
     """Where the player is."""
     values: frozenset[int] = frozenset()
     steps: dict[int, Counter[Place]] = field(default_factory=dict)
-    """Action id to the steps that it made."""
+    """Action id to the steps that it made in this level, in pixels."""
+    relative: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """The same in player's sizes: another level may be drawn larger or smaller."""
+    slides: bool = False
+    """Whether the player goes on until something stops it."""
     passable: set[int] = field(default_factory=set)
     blocked: set[int] = field(default_factory=set)
     deadly: set[int] = field(default_factory=set)
@@ -62,12 +66,13 @@ class Walker:
     @property
     def ready(self) -> bool:
         """Whether there is a player that is known to walk."""
-        return self.box is not None and len(self.steps) >= 1
+        return self.box is not None and len(self.relative) >= 1
 
     def start_level(self, grid: Grid) -> None:
         """Look for the player in a new level."""
         self.visited = set()
         self.spent = {}
+        self.steps = {}
         self._under = frozenset()
         self.box = self._find(grid)
         if self.box is not None:
@@ -103,7 +108,7 @@ class Walker:
                 self.deadly |= ahead - self.passable - self.blocked
             return
         if own is None:
-            if self.box is not None and action.id in self.steps:
+            if self.box is not None and action.id in self.relative:
                 if not changed_outside and ahead is not None:
                     fresh = ahead - self.passable
                     if len(fresh) == 1 or not self.blocked & fresh:
@@ -133,7 +138,13 @@ class Walker:
         self.values = own.values
         self.box = own.after
         self.visited.add(own.after[:2])
-        self.steps.setdefault(action.id, Counter())[own.dx, own.dy] += 1
+        counter = self.steps.setdefault(action.id, Counter())
+        counter[own.dx, own.dy] += 1
+        width, height = own.after[2] - own.after[0] + 1, own.after[3] - own.after[1] + 1
+        if len({abs(dx) + abs(dy) for dx, dy in counter}) > 1:
+            self.slides = True
+        (dx, dy), _ = counter.most_common(1)[0]
+        self.relative[action.id] = (dx / width, dy / height)
 
     def learn_goal(self, before: Grid, action: Action) -> None:
         """A level was gained: what the player was about to enter is what to go for."""
@@ -168,28 +179,16 @@ class Walker:
         # A HUD changes a few cells near an edge; that is no event.
         return bool(differs[4:-4, 4:-4].any())
 
-    def step_of(self, action_id: int) -> Place | None:
-        """The step that an action usually makes."""
-        found = self.steps.get(action_id)
-        return found.most_common(1)[0][0] if found else None
-
-    @property
-    def slides(self) -> bool:
-        """Whether the player goes on until something stops it."""
-        return any(
-            len({abs(dx) + abs(dy) for dx, dy in counter}) > 1 for counter in self.steps.values()
-        )
-
     def _unit(self, action_id: int) -> Place | None:
-        """One cell on: the shortest step that was seen, or the player's size when sliding."""
-        step = self.step_of(action_id)
-        if step is None or self.box is None:
+        """One cell on: the usual step, or the player's size when it slides."""
+        if self.box is None or action_id not in self.relative:
             return None
-        if not self.slides:
-            return step
-        dx, dy = step
+        dx, dy = self.relative[action_id]
         width, height = self.box[2] - self.box[0] + 1, self.box[3] - self.box[1] + 1
-        return int(np.sign(dx)) * width, int(np.sign(dy)) * height
+        if self.slides:
+            return int(np.sign(dx)) * width, int(np.sign(dy)) * height
+        seen = self.steps.get(action_id)
+        return seen.most_common(1)[0][0] if seen else (round(dx * width), round(dy * height))
 
     def _ahead(self, grid: Grid, action_id: int) -> frozenset[int] | None:
         unit = self._unit(action_id)
@@ -202,7 +201,7 @@ class Walker:
         """The cheapest way to something that promises something; None if there is nothing."""
         if self.box is None:
             return None
-        units = {id_: unit for id_ in self.steps if (unit := self._unit(id_)) is not None}
+        units = {id_: unit for id_ in self.relative if (unit := self._unit(id_)) is not None}
         if not units:
             return None
         counts = np.bincount(grid.ravel(), minlength=16)
@@ -222,6 +221,8 @@ class Walker:
             if best is not None and distance >= best[0]:
                 break
             for id_, unit in units.items():
+                if tried(place, id_):
+                    continue
                 here = place
                 hit: frozenset[int] = frozenset()
                 while True:
@@ -239,7 +240,7 @@ class Walker:
                     if not slides:
                         break
                 cost = self._cost(hit, blocked, large)
-                if cost is not None and not tried(place, id_):
+                if cost is not None:
                     candidate = (distance + 1 + cost, place, id_, hit)
                     if best is None or candidate[0] < best[0]:
                         best = candidate
