@@ -49,6 +49,8 @@ class Node:
 
     edges: dict[Action, Edge] = field(default_factory=dict)
     visits: int = 0
+    promising: tuple[Action, ...] = ()
+    """Clicks that an explorer would like to try here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,14 @@ from sysone.arc.frame import GAME_OVER
 from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Node, Noted
 from sysone.arc.observe import Observation
 from sysone.arc.walker import TriedAt, Walker
+from sysone_core import grids
 
 RESET_EVERY: Final = 100
 """Actions between two level resets of the explorer's own wish."""
 PLANS: Final = 6
 """Plans a decision may throw away before it looks elsewhere."""
+STALE: Final = 24
+"""Actions in a row without a new state after which the walker's plans are not trusted."""
 IDLE_TRIES: Final = 3
 """Tries without effect after which an action, or a kind of object, is left for last."""
 
@@ -77,7 +80,8 @@ class Explorer:
         """Value and size of an object to tries and effects."""
         self._clicks: Counter[Action] = Counter()
         """Clicks on objects in this level."""
-        self._since_reset = 0
+        self._since_reset = RESET_EVERY
+        self._stale = 0
         self._last_click_kind: tuple[int, int] | None = None
         self._order = list(range(1, 8))
 
@@ -111,6 +115,7 @@ class Explorer:
                 walker.learn_goal(before.grid, action)
                 self._clicks.clear()
             self._route = []
+            self._stale = 0
             self._tried_at.clear()
             walker.start_level(after.grid)
             return
@@ -120,6 +125,7 @@ class Explorer:
                 counts[0] += 1
                 counts[1] += noted.kind != NO_OP
             return
+        self._stale = 0 if noted.novel else self._stale + 1
         events, box = walker.events, walker.box
         walker.learn(
             before.grid,
@@ -144,7 +150,7 @@ class Explorer:
 
     def _walk(self, observation: Observation, plain: list[Action], node: Node) -> Action | None:
         walker = self.walker
-        if not walker.ready or walker.box is None:
+        if not walker.ready or walker.box is None or self._stale > STALE:
             return None
         for _ in range(PLANS):
             if not self._route:
@@ -165,19 +171,22 @@ class Explorer:
     def _click(self, observation: Observation, node: Node) -> Action | None:
         """An object that was not clicked in this state, of the most promising kind."""
         best: tuple[tuple[int, int, int], Action, tuple[int, int]] | None = None
+        promising = []
         for rank, (x, y, value, size) in enumerate(objects(observation)):
             action = click(x, y)
-            if action in node.edges:
-                continue
             kind = (value, size)
             tries, effects = self._clicked.get(kind, (0, 0))
             if tries >= IDLE_TRIES and not effects:
+                continue
+            promising.append(action)
+            if action in node.edges:
                 continue
             tier = 0 if effects else 1
             # The same click over and over teaches nothing where something else counts steps.
             key = (self._clicks[action] // IDLE_TRIES, tier, rank)
             if best is None or key < best[0]:
                 best = (key, action, kind)
+        node.promising = tuple(promising)
         if best is None:
             return None
         self._clicks[best[1]] += 1
@@ -199,16 +208,18 @@ class Explorer:
         ]
 
         def has_untried(place: int, node: Node) -> bool:
-            return any(action not in node.edges for action in useful)
+            return any(action not in node.edges for action in useful) or any(
+                action not in node.edges for action in node.promising
+            )
 
         node = memory.node(observation.masked_hash)
         for action in useful:
             if action not in node.edges:
                 return self._take(action)
-        path = memory.path(observation.masked_hash, has_untried) if useful else None
+        path = memory.path(observation.masked_hash, has_untried)
         if path:
             return self._take(path[0])
-        untried = [action for action in candidates if action not in node.edges]
+        untried = _once_an_area(observation, candidates, node)
         rest = [action for action in untried if action.id != UNDO_ID]
         if rest and (clicks or not may_reset):
             self._last_click_kind = None
@@ -228,6 +239,31 @@ class Explorer:
     def _idle(action: Action, memory: Memory) -> bool:
         effect = memory.effects.get(action.text)
         return effect is not None and effect.tried >= IDLE_TRIES and not effect.changed
+
+
+def _once_an_area(
+    observation: Observation, candidates: list[Action], node: Node
+) -> list[Action]:
+    """Candidates that were not tried here; of clicks those on areas that nobody clicked here."""
+    labels = grids.components(observation.grid).labels
+    height, width = labels.shape
+    clicked = {
+        int(labels[action.y, action.x])
+        for action in node.edges
+        if action.is_click and action.y < height and action.x < width
+    }
+    fresh: list[Action] = []
+    for action in candidates:
+        if action in node.edges:
+            continue
+        if action.is_click:
+            label = int(labels[min(action.y, height - 1), min(action.x, width - 1)])
+            if label in clicked:
+                continue
+            clicked.add(label)
+        fresh.append(action)
+    # Every area was clicked once: any cell may still be another thing than its neighbours.
+    return fresh or [action for action in candidates if action not in node.edges]
 
 
 def make_policy(name: str, seed: int) -> Policy:

@@ -57,6 +57,10 @@ class Walker:
     spent: dict[int, int] = field(default_factory=dict)
     """Goal value to the number of events when it was entered for nothing."""
     events: int = 0
+    _ways: dict[frozenset[int], dict[int, set[Place]]] = field(default_factory=dict)
+    """Values that moved together, to the ways that each action moved them."""
+    _seen_events: int = 0
+    _n_moves: int = 0
     visited: set[Place] = field(default_factory=set)
     _under: frozenset[int] = frozenset()
     """Values below the player that are not floor."""
@@ -101,7 +105,7 @@ class Walker:
         """Learn from an action within a level; ``moves`` are empty where nothing changed."""
         if action.is_click:
             return
-        own = self._own(moves)
+        own = self._own(moves, action.id)
         ahead = self._ahead(before, action.id)
         if died:
             if ahead and not ahead <= self.passable:
@@ -117,6 +121,7 @@ class Walker:
                     self._event()
                     self.box = self._find(after)
             return
+        self._n_moves += 1
         entered = _values(before, own.after, own.before)
         shoved = [move for move in moves if move is not own and move.values & entered]
         if shoved:
@@ -156,20 +161,37 @@ class Walker:
 
     def _event(self) -> None:
         """Something happened: what was closed may be open now."""
+        self._seen_events += 1
+        # Where every step changes something far off, as with fog, that is no news.
+        if self._n_moves >= 6 and self._seen_events > self._n_moves // 2:
+            return
         self.events += 1
         self._reopen = set(self.blocked)
 
-    def _own(self, moves: list[Moved]) -> Moved | None:
+    def _own(self, moves: list[Moved], action_id: int) -> Moved | None:
+        """Which of the things that moved is the player: the one that obeys."""
+        for move in moves:
+            ways = self._ways.setdefault(move.values, {}).setdefault(action_id, set())
+            ways.add((int(np.sign(move.dx)), int(np.sign(move.dy))))
         if not moves:
             return None
-        if self.values:
-            for move in moves:
-                if move.values & self.values and (
-                    self.box is None or _overlap(move.before, self.box)
-                ):
-                    return move
-            return None
-        return moves[0]
+        if self.values and self._obeys(self.values) > 0:
+            rivals = [move for move in moves if self._obeys(move.values) > self._obeys(self.values)]
+            if not rivals:
+                for move in moves:
+                    if move.values & self.values and (
+                        self.box is None or _overlap(move.before, self.box)
+                    ):
+                        return move
+                return None
+            moves = rivals
+        return max(moves, key=lambda move: self._obeys(move.values))
+
+    def _obeys(self, values: frozenset[int]) -> int:
+        """How many actions move these values a way of their own, less those that do not."""
+        found = self._ways.get(values, {})
+        single = {next(iter(ways)) for ways in found.values() if len(ways) == 1}
+        return len(single) - sum(len(ways) > 1 for ways in found.values())
 
     @staticmethod
     def _other_changes(before: Grid, after: Grid, own: Moved) -> bool:
