@@ -7,6 +7,7 @@
 ## make dist        wheel and sdist in dist/
 ## make dist-check  the same, and the wheel plays one seed in an empty environment
 ## make asan        the core's tests with the core under AddressSanitizer and UBSan
+## make arc-soak    a million random actions over every practice game
 ## make clean       remove the build and the environment
 PYTHON ?= python3
 VENV   ?= .venv
@@ -19,7 +20,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -102,6 +103,9 @@ asan: build/asan/venv
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc NUMBA_DISABLE_JIT=1 \
 	  $</bin/python -m pytest -q $(or $(ARGS),tests/trex -k "core and not stub")
+
+arc-soak: $(STAMPS)/install $(STAMPS)/test
+	ARC_SOAK_ACTIONS=1000000 $(BIN)/python -m pytest -q -n auto tests/arc/test_soak.py
 
 clean:
 	rm -rf build dist $(VENV)

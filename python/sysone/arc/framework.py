@@ -23,6 +23,7 @@ from sysone.arc.actions import RESET_ID, Action
 from sysone.arc.decide import Agent, StepRecord
 from sysone.arc.frame import WIN, frame_of
 from sysone.arc.policy import make_policy
+from sysone_core import grids
 
 MAX_ACTIONS: Final = 2000
 TIME_LIMIT_S: Final = 900.0
@@ -49,6 +50,7 @@ def adapter(
         time_limit_s: seconds of a game, from its first decision.
     """
     actions_limit = max_actions
+    grids.warm()  # nothing compiles within a game's time
 
     class QwenJevAgent(base):  # type: ignore[misc]
         """Plays with `sysone.arc.decide.Agent`."""

@@ -20,6 +20,8 @@ PLANS: Final = 6
 """Plans a decision may throw away before it looks elsewhere."""
 STALE: Final = 24
 """Actions in a row without a new state after which the walker's plans are not trusted."""
+BLOCKED_TRIES: Final = 6
+"""The same for the four directions, which a wall may have stopped."""
 IDLE_TRIES: Final = 3
 """Tries without effect after which an action, or a kind of object, is left for last."""
 
@@ -96,7 +98,10 @@ class Explorer:
         # Each kind of action once: nothing can be planned before.
         for action in plain:
             effect = memory.effects.get(action.text)
-            if action.id != UNDO_ID and effect is None and action not in node.edges:
+            if action.id == UNDO_ID or action in node.edges:
+                continue
+            # One that did nothing so far may have been blocked: it gets some more places.
+            if effect is None or (not effect.changed and not self._idle(action, memory)):
                 return self._take(action)
         planned = self._walk(observation, plain, node)
         if planned is not None:
@@ -233,17 +238,19 @@ class Explorer:
         if rest:
             self._last_click_kind = None
             return self._take(rest[0])
-        return self._take(self._rng.choice(candidates))
+        # Nothing is left to try: wander where something still moves.
+        moving = [a for a, edge in node.edges.items() if edge.kind not in (NO_OP, DIED)]
+        legal = set(candidates)
+        return self._take(self._rng.choice([a for a in moving if a in legal] or candidates))
 
     @staticmethod
     def _idle(action: Action, memory: Memory) -> bool:
         effect = memory.effects.get(action.text)
-        return effect is not None and effect.tried >= IDLE_TRIES and not effect.changed
+        tries = BLOCKED_TRIES if action.id <= 4 else IDLE_TRIES
+        return effect is not None and effect.tried >= tries and not effect.changed
 
 
-def _once_an_area(
-    observation: Observation, candidates: list[Action], node: Node
-) -> list[Action]:
+def _once_an_area(observation: Observation, candidates: list[Action], node: Node) -> list[Action]:
     """Candidates that were not tried here; of clicks those on areas that nobody clicked here."""
     labels = grids.components(observation.grid).labels
     height, width = labels.shape
