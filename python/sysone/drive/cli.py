@@ -1,0 +1,400 @@
+"""``sysone drive``: drive routes with a model, score them as Bench2Drive does."""
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from sysone.runs.errors import RunError
+from sysone.runs.progress import Progress
+
+if TYPE_CHECKING:
+    pass
+
+USAGE = 2
+BAD_CONFIG = 10
+PORTS = 11
+VERSION = 12
+NO_AGENT = 13
+GPS = 15
+
+
+class Agent(StrEnum):
+    """Who drives."""
+
+    socket = "socket"
+    autopilot = "autopilot"
+    stub = "stub"
+
+
+class ProfileChoice(StrEnum):
+    """How drives are scored."""
+
+    bench2drive = "bench2drive"
+    per_tick = "per_tick"
+    leaderboard2 = "leaderboard2"
+
+
+class CameraChoice(StrEnum):
+    """What the camera sends."""
+
+    ground = "ground"
+    blank = "blank"
+    pattern = "pattern"
+    none = "none"
+
+
+app = typer.Typer(
+    help="Drive routes with a model, score them as Bench2Drive does.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+map_app = typer.Typer(help="Maps.", no_args_is_help=True)
+app.add_typer(map_app, name="map")
+
+
+def fail(message: object, code: int) -> NoReturn:
+    """One line on stderr, and out."""
+    typer.echo(f"sysone drive: {message}", err=True)
+    raise typer.Exit(code) from None
+
+
+@app.command()
+def run(
+    routes: Annotated[str, typer.Option(help="Route file, or a shipped one.")] = "routes_mini.xml",
+    subset: Annotated[str | None, typer.Option(help="Such as 3,7-12.")] = None,
+    order: Annotated[str | None, typer.Option(help="'id' sorts the routes.")] = None,
+    repetitions: Annotated[int, typer.Option(min=1)] = 1,
+    backend: Annotated[str, typer.Option(help="embedded.")] = "embedded",
+    xodr: Annotated[Path | None, typer.Option(help="OpenDRIVE map of the town.")] = None,
+    agent: Annotated[Agent, typer.Option(help="Who drives.")] = Agent.socket,
+    agent_bind: Annotated[str, typer.Option(help="Port 0: choose one.")] = "127.0.0.1:5555",
+    allow_remote: Annotated[bool, typer.Option("--allow-remote")] = False,
+    agent_wait: Annotated[float, typer.Option(help="Seconds to wait for a model.")] = 60.0,
+    reconnect: Annotated[float, typer.Option(help="Seconds to wait for it again.")] = 120.0,
+    fallback: Annotated[str | None, typer.Option(help="'autopilot' if no model comes.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("results/drive"),
+    seeds: Annotated[str, typer.Option(help="Such as '0 1 2'.")] = "0",
+    profile: Annotated[ProfileChoice, typer.Option()] = ProfileChoice.bench2drive,
+    completion: Annotated[str, typer.Option(help="projected or odometer.")] = "projected",
+    lights: Annotated[str, typer.Option(help="cycle, green, red or a script.")] = "cycle",
+    traffic: Annotated[int, typer.Option(min=0, help="Background vehicles.")] = 0,
+    camera: Annotated[CameraChoice | None, typer.Option()] = None,
+    lidar: Annotated[bool, typer.Option("--lidar")] = False,
+    proto: Annotated[str | None, typer.Option(help="Protocol to offer.")] = None,
+    gps_model: Annotated[str, typer.Option()] = "carla_mercator",
+    i_know: Annotated[bool, typer.Option("--i-know", help="Allow flat_legacy.")] = False,
+    gnss_noise: Annotated[float, typer.Option(min=0.0, help="Degrees.")] = 0.0,
+    dt: Annotated[float, typer.Option(help="Seconds a tick.")] = 0.05,
+    max_game_time: Annotated[float, typer.Option(help="Seconds (per_tick).")] = 200.0,
+    step_timeout: Annotated[float, typer.Option(help="Seconds.")] = 2.0,
+    ready_timeout: Annotated[float, typer.Option(help="Seconds.")] = 300.0,
+    max_timeouts: Annotated[int, typer.Option(min=1)] = 3,
+    on_timeout: Annotated[str, typer.Option(help="hold or brake.")] = "hold",
+    attempt_pause: Annotated[float, typer.Option(min=0.0, help="Seconds.")] = 10.0,
+    inject: Annotated[list[str] | None, typer.Option(help="NAME@tick=N or NAME@m=M.")] = None,
+    tick_json: Annotated[bool, typer.Option("--tick-json")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Refuse a folder in use.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed")] = False,
+) -> None:
+    """Drive routes; go on where an earlier run of the same command ended."""
+    from sysone.drive.agents import AgentRefused, AgentSocketServer
+    from sysone.drive.backend import SensorSpec
+    from sysone.drive.embedded.world import read_light_script
+    from sysone.drive.executor import DriveConfig
+    from sysone.drive.gps import GpsModelMismatch
+    from sysone.drive.gps import gps_model as model_named
+    from sysone.drive.inject import parse_fault
+    from sysone.drive.report import table
+    from sysone.drive.results import all_results
+    from sysone.drive.routes import RouteError, read_routes, scripts_of
+    from sysone.drive.routes import subset as chosen
+    from sysone.drive.run import Run, RunOptions, stop_on_signals
+    from sysone.drive.service.wire import WireError, version_pair
+    from sysone.drive.shipped import find_routes, map_of
+
+    try:
+        if backend != "embedded":
+            raise RouteError(f"--backend is {backend!r}, expected embedded")
+        for name, value, choices in (
+            ("--completion", completion, ("projected", "odometer")),
+            ("--on-timeout", on_timeout, ("hold", "brake")),
+            ("--fallback", fallback, (None, "autopilot")),
+            ("--order", order, (None, "id")),
+        ):
+            if value not in choices:
+                wanted = " or ".join(str(c) for c in choices if c)
+                raise RouteError(f"{name} is {value!r}, expected {wanted}")
+        if not 0.001 <= dt <= 0.2:
+            raise RouteError(f"--dt is {dt:g}, expected 0.001 to 0.2 s")
+        file = find_routes(routes)
+        wanted_routes = chosen(read_routes(file), subset)
+        if order == "id":
+            wanted_routes.sort(key=lambda route: route.id)
+        towns = {route.town for route in wanted_routes}
+        if len(towns) > 1:
+            raise RouteError(f"the routes lie in {', '.join(sorted(towns))}, expected one town")
+        model_named(gps_model)
+        if gps_model == "flat_legacy" and not i_know:
+            raise RouteError("flat_legacy mirrors the route for agents; it needs --i-know")
+        offered = proto or ("0.3" if lidar else "0.2")
+        version_pair(offered)
+        road_map = map_of(next(iter(towns)), xodr)
+        script = None
+        if lights not in ("cycle", "green", "red"):
+            script = read_light_script(Path(lights))
+        chosen_camera = camera or (
+            CameraChoice.ground if agent is Agent.socket else CameraChoice.none
+        )
+        options = RunOptions(
+            out=out,
+            routes_file=file,
+            routes=wanted_routes,
+            road_map=road_map,
+            config=DriveConfig(
+                dt=dt,
+                profile=profile.value,
+                completion=completion,
+                max_game_time_s=max_game_time,
+                proto=offered,
+                sensors=SensorSpec(
+                    camera=chosen_camera.value, lidar=lidar, gnss_noise_deg=gnss_noise
+                ),
+                gps_model=gps_model,
+                faults=tuple(parse_fault(text) for text in inject or ()),
+            ),
+            agent=agent.value,
+            seeds=_seeds(seeds),
+            repetitions=repetitions,
+            lights=lights,
+            light_script=script,
+            traffic=traffic,
+            scripts=scripts_of(file),
+            fresh=fresh,
+            retry_failed=retry_failed,
+            tick_json=tick_json,
+            agent_wait_s=agent_wait,
+            reconnect_s=reconnect,
+            fallback=fallback,
+            on_timeout=on_timeout,
+            max_timeouts=max_timeouts,
+            attempt_pause_s=attempt_pause,
+            command=sys.argv,
+        )
+    except (RunError, WireError, ValueError, OSError) as error:
+        fail(error, BAD_CONFIG)
+    server = None
+    if agent is Agent.socket:
+        host, port = _address(agent_bind)
+        try:
+            server = AgentSocketServer(
+                host,
+                port,
+                allow_remote=allow_remote,
+                step_timeout_s=step_timeout,
+                ready_timeout_s=ready_timeout,
+            )
+        except RunError as error:
+            fail(error, PORTS)
+        typer.echo(f"AGENT_PORT={server.port}")
+        sys.stdout.flush()
+    with Progress() as progress:
+        made = Run(options, server, progress)
+        stop_on_signals(made)
+        try:
+            code = made.execute()
+        except AgentRefused as error:
+            fail(error, VERSION)
+        except GpsModelMismatch as error:
+            fail(error, GPS)
+        except (RunError, ValueError) as error:
+            fail(error, BAD_CONFIG)
+        finally:
+            if server is not None:
+                server.close()
+    if code == NO_AGENT:
+        fail(f"no model connected within {agent_wait:g} s", NO_AGENT)
+    if (out / "summary.json").exists() and code != 130:
+        summary = json.loads((out / "summary.json").read_bytes())
+        typer.echo(table(all_results(out), summary))
+    raise typer.Exit(code)
+
+
+def _seeds(text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.replace(",", " ").split()]
+    except ValueError:
+        raise ValueError(f"--seeds is {text!r}, expected whole numbers") from None
+    if not found or len(set(found)) != len(found):
+        raise ValueError(f"--seeds is {text!r}, expected different whole numbers")
+    return found
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        fail(f"--agent-bind is {text!r}, expected HOST:PORT", USAGE)
+    return host.strip("[]"), int(port)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def serve(context: typer.Context) -> None:
+    """Serve a model to an executor (the same as the agent kit's serve.py)."""
+    from sysone.drive.service.__main__ import main as serve_main
+
+    raise typer.Exit(serve_main(context.args))
+
+
+@app.command()
+def score(
+    path: Annotated[Path, typer.Argument(help="Folder of a run, or a file of ticks.")],
+    profile: Annotated[ProfileChoice, typer.Option()] = ProfileChoice.bench2drive,
+) -> None:
+    """Score again from the recorded ticks, without a simulator."""
+    from sysone.drive.offline import score_again, score_ticks
+    from sysone.drive.results import all_results
+
+    try:
+        if path.is_file():
+            found = [score_ticks(path, profile.value)]
+        else:
+            found = [score_again(path, result, profile.value) for result in all_results(path)]
+    except (RunError, ValueError) as error:
+        fail(error, BAD_CONFIG)
+    for one in found:
+        typer.echo(
+            f"{one.route_id}  {profile.value} {one.score_composed:g} = {one.score_route:g} % x "
+            f"{one.score_penalty:g}  {one.status}"
+        )
+
+
+@app.command()
+def explain(
+    path: Annotated[Path, typer.Argument(help="Folder of a run.")],
+) -> None:
+    """Which rule of which profile moved each score, and why profiles differ."""
+    from sysone.drive.report import explain as explained
+    from sysone.drive.results import all_results
+
+    try:
+        results = all_results(path)
+    except RunError as error:
+        fail(error, BAD_CONFIG)
+    typer.echo("\n".join(explained(result) for result in results))
+
+
+@app.command()
+def merge(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="File to write.")],
+) -> None:
+    """One leaderboard file of several runs."""
+    from sysone.drive.offline import merge as merged
+    from sysone.runs.atomic import write_json
+
+    try:
+        found = merged(folders)
+        write_json(out, found, indent=1)
+    except RunError as error:
+        fail(error, BAD_CONFIG)
+    means = found["_checkpoint"]["global_record"]["scores_mean"]
+    count = len(found["_checkpoint"]["records"])
+    typer.echo(f"{count} drives, driving score {means['score_composed']:g}: {out}")
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    second: Annotated[Path, typer.Argument(help="Folder of another.")],
+    profile: Annotated[ProfileChoice, typer.Option()] = ProfileChoice.bench2drive,
+) -> None:
+    """Paired bootstrap of two runs on the drives that both have."""
+    from sysone.drive.offline import compare as compared
+
+    try:
+        found = compared(first, second, profile.value)
+    except RunError as error:
+        fail(error, BAD_CONFIG)
+    d = found.difference
+    typer.echo(
+        f"{first} {found.ours:.2f}, {second} {found.theirs:.2f} ({profile.value}, {d.pairs} pairs)"
+    )
+    typer.echo(f"difference {d.mean:+.2f}, 95 % interval {d.low:+.2f} to {d.high:+.2f}")
+    typer.echo(f"smallest difference that these pairs would show: {d.smallest_detectable:.2f}")
+
+
+@app.command("agent-kit")
+def agent_kit(folder: Annotated[Path, typer.Argument(help="An empty or new folder.")]) -> None:
+    """Write the model's side as a folder of its own: Python 3.10, NumPy, nothing else."""
+    from sysone.drive.kit import write_kit
+
+    try:
+        files = write_kit(folder)
+    except RunError as error:
+        fail(error, BAD_CONFIG)
+    typer.echo(f"{len(files)} files in {folder}: python {folder / 'serve.py'} --help")
+
+
+@app.command()
+def doctor() -> None:
+    """What is installed, and what the next step is."""
+    from importlib import metadata
+
+    from sysone_core import frames
+
+    providers = []
+    for distribution in metadata.distributions():
+        files = distribution.files or []
+        if any(file.parts[0].split(".")[0] == "carla" for file in files if file.parts):
+            providers.append(f"{distribution.name} {distribution.version}")
+    typer.echo(f"compiled core: yes, {frames.simd_level()} (of {', '.join(frames.simd_levels())})")
+    typer.echo("embedded backend: yes, no server needed: sysone drive run --agent autopilot")
+    if not providers:
+        typer.echo("carla client: none; the embedded backend needs none")
+    elif len(providers) == 1:
+        typer.echo(f"carla client: {providers[0]}")
+    else:
+        typer.echo(f"carla client: more than one ({', '.join(providers)}): keep one", err=True)
+        raise typer.Exit(BAD_CONFIG)
+
+
+@map_app.command("show")
+def map_show(
+    path: Annotated[Path | None, typer.Argument(help="OpenDRIVE file [shipped MiniGrid].")] = None,
+) -> None:
+    """What a map holds, as JSON."""
+    from sysone.drive.opendrive import STOP_SIGN, TRAFFIC_LIGHT
+    from sysone.drive.shipped import map_of
+
+    try:
+        road_map = map_of("MiniGrid", path)
+    except RunError as error:
+        fail(error, BAD_CONFIG)
+    west, north, east, south = road_map.bounds()
+    found: dict[str, Any] = {
+        "name": road_map.name,
+        "roads": len(road_map.roads),
+        "junctions": len({r.junction for r in road_map.roads.values() if r.junction >= 0}),
+        "lane_km": round(len(road_map.waypoints(10.0)) / 100, 2),
+        "lights": sum(signal.type == TRAFFIC_LIGHT for signal in road_map.signals),
+        "stop_signs": sum(signal.type == STOP_SIGN for signal in road_map.signals),
+        "gps_ref": list(road_map.reference),
+        "bounds_m": [round(v, 1) for v in (west, north, east, south)],
+    }
+    typer.echo(json.dumps(found, indent=1))
+
+
+def main() -> NoReturn:
+    """The command as a program; does not return."""
+    try:
+        sys.exit(app(prog_name="sysone drive"))
+    except KeyboardInterrupt:
+        sys.exit(130)

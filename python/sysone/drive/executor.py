@@ -1,0 +1,353 @@
+"""One attempt at one route: tick, record, judge, ask, apply, until the drive ends."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from sysone.drive.agents import AgentGone, AgentRefused
+from sysone.drive.backend import Backend, Control, SensorSpec, Setup, SimulationCrashed
+from sysone.drive.criteria import TICK_CAP, Criteria, Moment
+from sysone.drive.drivers import AgentCrashed, Decision, Driver
+from sysone.drive.gps import GpsModelMismatch, check_model
+from sysone.drive.inject import Fault, Injector
+from sysone.drive.planning import DensePlan, densify
+from sysone.drive.profiles import PROFILES
+from sysone.drive.protocol import RouteStart
+from sysone.drive.routes import Route
+from sysone.drive.score import Event, RouteScore, score_route, with_failure
+from sysone.drive.ticks import TickRecord, TickStore
+
+SPAWN_LIFT_M: Final = 0.5
+MAX_GAME_TIME_S: Final = 200.0
+CHECKED_POINTS: Final = 4
+PER_TICK_EVENTS: Final = ("stop_infraction", "yield_emergency", "scenario_timeout")
+"""The only events that profile per_tick is given: its ticks hold the others."""
+ENDED_BY: Final = {"route_deviation": "route_dev", "blocked": "vehicle_blocked"}
+
+
+@dataclass(frozen=True, slots=True)
+class DriveConfig:
+    """What stays the same over a run's drives."""
+
+    dt: float = 0.05
+    profile: str = "bench2drive"
+    completion: str = "projected"
+    max_game_time_s: float = MAX_GAME_TIME_S
+    tick_cap: int = TICK_CAP
+    proto: str = "0.2"
+    sensors: SensorSpec = field(default_factory=SensorSpec)
+    gps_model: str = "carla_mercator"
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of an attempt."""
+
+    route: Route
+    plan: DensePlan
+    store: TickStore
+    scores: dict[str, RouteScore]
+    """By profile."""
+    events: list[Event]
+    end: str
+    failure: str | None
+    """Reason outside the rules, as in statuses."""
+    note: str = ""
+    wall_s: float = 0.0
+    agent: str = ""
+    late_answers: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the attempt failed for no fault of the driving."""
+        return self.failure is not None and self.failure != "TickRuntime"
+
+
+Watcher = Callable[[int, float, str], None]
+"""Told of each tick: number, completion, phase."""
+
+
+def drive_route(
+    route: Route,
+    setup: Setup,
+    backend: Backend,
+    driver: Driver,
+    config: DriveConfig,
+    *,
+    repetition: int = 0,
+    attempt: int = 0,
+    watch: Watcher = lambda tick, percent, phase: None,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Outcome:
+    """Drive one route once.
+
+    Raises:
+        RouteError: the route does not fit the map.
+        GpsModelMismatch: the plan's conversion is not the GNSS sensor's.
+        AgentRefused: code ``version``: the model speaks another protocol.
+        KeyboardInterrupt: ``stopping`` said so.
+    """
+    began = time.monotonic()
+    plan = densify(route.waypoints, setup.road_map)
+    store = TickStore()
+    profile = PROFILES[config.profile]
+    failure: str | None = None
+    note = ""
+    watch(0, 0.0, "loading")
+    backend.load(setup, plan.points)
+    first = plan.points[0]
+    watch(0, 0.0, "spawning")
+    backend.spawn_ego(first.x, first.y, first.z + SPAWN_LIFT_M, first.yaw)
+    backend.attach(config.sensors)
+    watch(0, 0.0, "warmup")
+    backend.warmup()
+    line = plan.line
+    criteria = Criteria(
+        line,
+        setup.road_map,
+        backend.boxes(),
+        profile,
+        half_length=backend.ego().half_length,
+        completion=config.completion,
+        tick_cap=config.tick_cap,
+        max_game_time_s=config.max_game_time_s if config.profile == "per_tick" else None,
+    )
+    injector = Injector(list(config.faults), attempt)
+    start = _start(route, plan, setup, backend, config, repetition, attempt)
+    _check_gps(plan, start, setup)
+    reason_of = {
+        AgentGone: "Agent crashed",
+        AgentCrashed: "Agent crashed",
+        SimulationCrashed: "Simulation crashed",
+    }
+    try:
+        try:
+            driver.begin(start, plan, backend, setup)
+        except AgentRefused as error:
+            if error.code == "version":
+                raise
+            failure = (
+                "Agent's sensors were invalid"
+                if error.code == "sensors"
+                else "Agent couldn't be set up"
+            )
+            note = str(error)
+        if failure is None:
+            _loop(criteria, store, backend, driver, injector, watch, stopping)
+    except (AgentGone, AgentCrashed, SimulationCrashed) as error:
+        failure = reason_of[type(error)]
+        note = str(error)
+    if criteria.end == "tick_cap":
+        failure = "TickRuntime"
+    scores = {
+        name: _score(name, route, plan, store, criteria, failure)
+        for name in dict.fromkeys([config.profile, "bench2drive", "per_tick"])
+    }
+    driver.finish(scores[config.profile])
+    return Outcome(
+        route=route,
+        plan=plan,
+        store=store,
+        scores=scores,
+        events=criteria.events,
+        end=criteria.end or (failure or "ended"),
+        failure=failure,
+        note=note,
+        wall_s=time.monotonic() - began,
+        agent=driver.name,
+        late_answers=getattr(getattr(driver, "server", None), "late", 0),
+        warnings=[*route.warnings, *plan.warnings],
+    )
+
+
+def _start(
+    route: Route,
+    plan: DensePlan,
+    setup: Setup,
+    backend: Backend,
+    config: DriveConfig,
+    repetition: int,
+    attempt: int,
+) -> RouteStart:
+    gps = [list(backend.geolocate(p.x, p.y, p.z)) for p in plan.points]
+    lat, lon = setup.road_map.reference
+    return RouteStart(
+        proto=config.proto,
+        route_id=route.id,
+        town=route.town,
+        keypoints=[[p.x, p.y, p.z] for p in plan.points],
+        commands=plan.options,
+        gps_plan=gps,
+        gps_model=config.gps_model,
+        gps_ref=[lat, lon],
+        dt=config.dt,
+        seed=setup.seed,
+        sensors=config.sensors.wire(),
+        max_game_time=config.max_game_time_s,
+        repetition=repetition,
+        attempt=attempt,
+    )
+
+
+def _check_gps(plan: DensePlan, start: RouteStart, setup: Setup) -> None:
+    """The spawn point and four more: the plan's conversion against the backend's own."""
+    count = len(plan.points)
+    indices = [round(i * (count - 1) / CHECKED_POINTS) for i in range(CHECKED_POINTS + 1)]
+    places = [(plan.points[i].x, plan.points[i].y) for i in indices]
+    gps = [(start.gps_plan[i][0], start.gps_plan[i][1]) for i in indices]
+    check_model(places, gps, gps[0], setup.road_map.reference, start.gps_model)
+
+
+def _loop(
+    criteria: Criteria,
+    store: TickStore,
+    backend: Backend,
+    driver: Driver,
+    injector: Injector,
+    watch: Watcher,
+    stopping: Callable[[], bool],
+) -> None:
+    applied = Decision(Control(), driver.name)
+    tick = 0
+    while True:
+        tick += 1
+        if stopping():
+            raise KeyboardInterrupt
+        if injector.faults:
+            injector.begin_tick(tick, criteria.odometer.metres, backend)
+        frame = backend.tick()
+        ego = backend.ego()
+        x, y, z = ego.location
+        lane = backend.lane(x, y)
+        moving = _background(backend)
+        moment = Moment(
+            tick,
+            frame.sim_time,
+            x,
+            y,
+            z,
+            ego.yaw,
+            ego.speed,
+            ego.forward_speed,
+            lane,
+            frame.lights,
+            moving,
+        )
+        new = criteria.update(moment)
+        store.append(_record(tick, frame, ego, lane, backend, criteria, applied, new, moving))
+        watch(tick, criteria.completion.percent, "driving")
+        if criteria.end is not None:
+            return
+        drop = injector.before_step(tick) if injector.faults else False
+        applied = driver.decide(tick, frame, ego, drop)
+        if injector.faults:
+            applied = replace(applied, control=injector.control(applied.control, tick))
+        backend.apply(applied.control)
+
+
+def _background(backend: Backend) -> float | None:
+    speeds = [actor.speed for actor in backend.actors() if actor.role == "background"]
+    return sum(speeds) / len(speeds) if speeds else None
+
+
+def _record(
+    tick: int,
+    frame: Any,
+    ego: Any,
+    lane: Any,
+    backend: Backend,
+    criteria: Criteria,
+    applied: Decision,
+    new: list[Event],
+    moving: float | None,
+) -> TickRecord:
+    strongest = frame.contacts[0] if frame.contacts else None
+    state, light, at_entry = backend.affecting_light()
+    cos, sin = math.cos(ego.yaw), math.sin(ego.yaw)
+    control = applied.control
+    return TickRecord(
+        tick=tick,
+        timestamp=time.time(),
+        sim_time=frame.sim_time,
+        ego_location=ego.location,
+        ego_velocity=ego.velocity,
+        ego_speed=ego.speed,
+        ego_acceleration=ego.acceleration,
+        collision_impulse=strongest[2] if strongest else None,
+        collision_actor=strongest[1] if strongest else None,
+        traffic_light_state=state,
+        traffic_light_id=light,
+        lane_id=lane.lane_id,
+        road_id=lane.road_id,
+        is_junction=lane.junction_id >= 0,
+        route_completion=criteria.completion.percent,
+        control={
+            "throttle": control.throttle,
+            "brake": control.brake,
+            "steer": control.steer,
+        },
+        frame=frame.number,
+        collision_actor_id=strongest[0] if strongest else None,
+        contacts=list(frame.contacts) if frame.contacts else None,
+        ego_yaw=ego.yaw,
+        angular_velocity=ego.angular_velocity,
+        forward_vector=(cos, sin, 0.0),
+        right_vector=(-sin, cos, 0.0),
+        speed_limit=lane.speed_limit,
+        odometer_m=criteria.odometer.metres,
+        light_at_entry=at_entry,
+        control_source=applied.source,
+        infer_ms=applied.infer_ms,
+        events=[_event_dict(event) for event in new] if new else None,
+        background_speed=moving,
+        info=applied.info,
+    )
+
+
+def _event_dict(event: Event) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": event.type, "tick": event.tick, "message": event.message}
+    if event.percentage is not None:
+        found["percentage"] = event.percentage
+    return found
+
+
+def _score(
+    profile: str,
+    route: Route,
+    plan: DensePlan,
+    store: TickStore,
+    criteria: Criteria,
+    failure: str | None,
+) -> RouteScore:
+    """One profile's score of the drive; each gets the events that its ticks do not hold."""
+    events = events_for(profile, criteria.events)
+    roads = plan.road_ids if profile == "per_tick" else None
+    length = criteria.route.length
+
+    def score(given: list[Event]) -> RouteScore:
+        return score_route(
+            route.id, store, length, roads, criteria.timed_out, given, profile, strict=True
+        )
+
+    found = score(events)
+    ending = ENDED_BY.get(criteria.end or "")
+    if ending is not None and ending not in found.infractions:
+        found = score(
+            [*events, *(e for e in criteria.events if e.type == ending)][: len(events) + 1]
+        )
+    return found if failure is None else with_failure(found, failure)
+
+
+def events_for(profile: str, events: list[Event]) -> list[Event]:
+    """The events that a profile folds besides what it finds in the ticks."""
+    if profile == "per_tick":
+        return [event for event in events if event.type in PER_TICK_EVENTS]
+    ends = set(ENDED_BY.values())
+    return [event for event in events if event.type not in ends]
+
+
+__all__ = ["DriveConfig", "GpsModelMismatch", "Outcome", "drive_route", "events_for"]
