@@ -162,6 +162,29 @@ def test_many_slow_clients_block_nobody(url: str) -> None:
     assert post(url, BODY).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"not http at all\r\n\r\n",
+        b"POST /v1/systemone HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n",
+        b"POST /v1/systemone HTTP/9.9\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # the beginning of TLS
+    ],
+)
+def test_what_is_no_http_is_refused_in_json(url: str, raw: bytes) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as client:
+        client.sendall(raw)
+        reply = b""
+        while more := client.recv(1 << 16):
+            reply += more
+    head, _, body = reply.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"content-type: application/json" in head
+    assert json.loads(body)["detail"]["error_type"] == "invalid_request_error"
+    assert post(url, BODY).status_code == 200
+
+
 # Time and load
 
 

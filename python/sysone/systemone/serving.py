@@ -74,6 +74,15 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def _http_protocol() -> Any:
+    """Ours where uvicorn's quick parser is installed."""
+    try:
+        from sysone.systemone.protocol import JsonProtocol
+    except ImportError:
+        return "auto"
+    return JsonProtocol
+
+
 def _config(app: Any, settings: ServiceSettings, **more: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -82,6 +91,7 @@ def _config(app: Any, settings: ServiceSettings, **more: Any) -> uvicorn.Config:
         lifespan="off",
         server_header=False,
         date_header=False,
+        http=_http_protocol(),
         # What a proxy says of a client is of no use here and would be looked for each time.
         proxy_headers=False,
         timeout_graceful_shutdown=settings.grace_s,
