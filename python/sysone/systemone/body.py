@@ -80,7 +80,9 @@ class BodyReader:
         encoding = header(scope, b"content-encoding")
         if encoding is None or encoding.strip().lower() in (b"", b"identity"):
             return raw
-        return _decode(raw, encoding.strip().lower().decode("latin-1"), self._limit)
+        # A small body may unpack to a large one: not while everybody waits.
+        name = encoding.strip().lower().decode("latin-1")
+        return await asyncio.to_thread(_decode, raw, name, self._limit)
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """Interrupt who has waited too long; come back when the next one will have."""
