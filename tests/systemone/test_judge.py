@@ -1,5 +1,6 @@
 import hashlib
 import multiprocessing
+import socket
 import sqlite3
 import warnings
 from pathlib import Path
@@ -134,6 +135,30 @@ def test_nearest_rank() -> None:
     assert nearest_rank([1.0, 2.0, 3.0, 4.0], 50) == 2
     assert nearest_rank([float(n) for n in range(1, 21)], 95) == 19
     assert nearest_rank([float(n) for n in range(1, 22)], 95) == 20
+
+
+def test_patience_for_an_hour_is_not_had() -> None:
+    waits = Waits()
+    with (
+        scripted_server(refusal(429, "later", retry_after="3600")) as server,
+        Judge(endpoint(server.url), sleep=waits) as judge,
+        pytest.raises(SystemOneError, match="later") as caught,
+    ):
+        judge.ask("s", QUESTION)
+    assert waits == []
+    assert caught.value.retry_after_s == 3600
+
+
+def test_a_deadline_bounds_an_attempt_that_hangs() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            Judge(endpoint(url), deadline=0.2, sleep=Waits()) as judge,
+            pytest.raises(SystemOneError, match="no answer in time"),
+        ):
+            judge.ask("s", QUESTION)
 
 
 # The cache

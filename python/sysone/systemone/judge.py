@@ -39,6 +39,8 @@ RETRY_STATUS = frozenset({429, *range(500, 600)})
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 8.0
+DEADLINE_S = 120.0
+"""A server may ask for an hour's patience; nobody who waits for a script has it."""
 JITTER = 0.25
 """Up to this share of a wait is left out at random, so that callers do not come back together."""
 
@@ -78,8 +80,9 @@ class Judge:
     """Asks one endpoint. Thread-safe.
 
     ``endpoint`` is a name of `ENDPOINTS` or an `Endpoint`; ``local`` starts a server of ours on
-    the first question. ``cache`` is a sqlite file. ``tries`` bounds the attempts of one call and
-    ``deadline`` its seconds, waits included.
+    the first question. ``cache`` is a sqlite file. ``tries`` bounds the attempts of one call, and
+    ``deadline`` its seconds, waits included: none is begun that would end later. It is
+    `DEADLINE_S` if None; given, it bounds each attempt's own waits on the network, too.
     """
 
     def __init__(
@@ -105,8 +108,8 @@ class Judge:
             raise ValueError(f"tries: expected 1 or more, got {tries}")
         self.endpoint = endpoint
         self._tries = tries
-        self._deadline = deadline
-        self._timeout_s = timeout_s
+        self._deadline = DEADLINE_S if deadline is None else deadline
+        self._timeout_s = timeout_s if deadline is None else min(timeout_s, deadline)
         self._sleep = sleep
         self._key = endpoint.api_key(environ)
         self._base_url = endpoint.base_url(environ)
@@ -276,7 +279,7 @@ class Judge:
                     raise
                 wait_s = self._wait_s(error, attempt)
                 spent_s = time.monotonic() - started
-                late = self._deadline is not None and spent_s + wait_s >= self._deadline
+                late = spent_s + wait_s >= self._deadline
                 if attempt >= self._tries or late:
                     self._count(calls=1, errors=1)
                     raise
