@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from sysone.systemone import Choice, Engine, Noul, Score
 from sysone.systemone.encoder import EmbeddedEncoder
+from sysone.systemone.general import LONG_LIST
 from sysone.systemone.heads import HeadError, bucket, load_heads
 from sysone.systemone.reader import Reader, signs
 from sysone.systemone.training.commands import app
@@ -81,9 +82,16 @@ def test_one_described_side_speaks_for_itself(engine: Engine) -> None:
 def test_two_described_sides_are_a_choice(engine: Engine) -> None:
     sides = {"false": "A car is parked", "true": "Water is being heated"}
     noul = logits(engine, STATE, Noul("What?", sides))
-    assert noul == logits(engine, STATE, Choice(sides, "Which?"))
+    assert noul == logits(engine, STATE, Choice(sides, "What?"))
     swapped = {"true": sides["false"], "false": sides["true"]}
-    assert logits(engine, STATE, Noul(None, swapped)) == noul[::-1]
+    assert logits(engine, STATE, Noul("What?", swapped)) == noul[::-1]
+
+
+def test_a_choice_reads_its_instructions_unless_the_list_is_long(engine: Engine) -> None:
+    for count, reads in ((LONG_LIST - 1, True), (LONG_LIST, False)):
+        options = {f"option {index}": None for index in range(count)}
+        asked = [logits(engine, STATE, Choice(options, text)) for text in ("Which?", "Why hot?")]
+        assert (asked[0] != asked[1]) is reads
 
 
 def test_instructions_stand_in_for_an_empty_state(engine: Engine) -> None:

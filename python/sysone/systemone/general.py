@@ -3,7 +3,9 @@
 A state's vector is made of the state alone, so that one encoding serves every question about it
 and a long state does not push the question out. What is compared with it depends on the type:
 
-* choice: each option's description (or name); plain cosine.
+* choice: each option's description (or name), once alone and once after the instructions; the
+  mean of both plain cosines. Long lists are read alone, so that they stay cached whatever is
+  asked of them.
 * score: the instructions followed by the level, since a level alone ("half") says too little;
   cosine of the vectors that the heads project.
 * noul: the instructions as a statement, weighed word by word (`reader`); where both sides are
@@ -16,24 +18,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from sysone.systemone.cache import VectorCache
 from sysone.systemone.embeddings import Embeddings
 from sysone.systemone.encoder import Reads
-from sysone.systemone.heads import HeadPair, noul_sides
+from sysone.systemone.heads import OPTION_BUCKETS, HeadPair, noul_sides
 from sysone.systemone.models import CosineModel, ModelEntry, Scored
-from sysone.systemone.questions import Choice, Noul, Question, Score
+from sysone.systemone.questions import Choice, Noul, Question, Score, Text
 from sysone.systemone.reader import signs
 from sysone.systemone.render import render
 
 # Rows of one float each, and their keys: a few megabytes at most.
 REMEMBERED_NOULS = 1 << 13
 
-
-def state_text(state: object, instructions: object) -> str:
-    """What a question is asked about; the instructions where there is no state."""
-    return render(state).strip() or render(instructions).strip()
+# From so many options on, a choice's options are read without the instructions.
+LONG_LIST = OPTION_BUCKETS[-1]
 
 
 def joined(instructions: object, text: str) -> str:
@@ -57,16 +58,28 @@ def statement(question: Noul) -> Statement:
     return Statement(render(question.instructions).strip(), True)
 
 
-def compared(question: Question) -> Choice | Score | None:
-    """The same question for a model that compares vectors; None where words must be read."""
-    if isinstance(question, Choice):
-        return Choice(question.criteria)
+def compared(question: Question) -> list[Choice] | list[Score]:
+    """The questions for a model that compares vectors, whose logits are averaged.
+
+    None where words must be read. Their instructions are in their candidates.
+    """
     if isinstance(question, Score):
-        return Score([joined(question.instructions, render(level)) for level in question.criteria])
-    if noul_sides(question) == 2:
-        criteria = question.criteria or {}
-        return Choice({side: criteria[side] for side in ("false", "true")})
-    return None
+        return [
+            Score([joined(question.instructions, render(level)) for level in question.criteria])
+        ]
+    if isinstance(question, Choice):
+        criteria = question.criteria
+    elif noul_sides(question) == 2:
+        given = question.criteria or {}
+        criteria = {side: given[side] for side in ("false", "true")}
+    else:
+        return []
+    if len(criteria) >= LONG_LIST or not render(question.instructions).strip():
+        return [Choice(criteria)]
+    asked: dict[str, Text | None] = {
+        name: joined(question.instructions, render(text) or name) for name, text in criteria.items()
+    }
+    return [Choice(criteria), Choice(asked)]
 
 
 class GeneralModel:
@@ -132,12 +145,16 @@ class GeneralModel:
         scored = []
         rendered = render(state).strip()
         for question in questions:
-            about = rendered or state_text("", question.instructions)
-            as_compared = compared(question)
-            if as_compared is not None:
-                model = self._scores if isinstance(as_compared, Score) else self._choices
-                found = model.score_all(about, [as_compared], cached=cached, deadline=deadline)
-                one = found[0] if found is not None else None
+            about = rendered
+            if not about:
+                about = render(question.instructions).strip()
+                if not isinstance(question, Noul):
+                    question = msgspec.structs.replace(question, instructions=None)
+            parts = compared(question)
+            if parts:
+                model = self._scores if isinstance(parts[0], Score) else self._choices
+                found = model.score_all(about, parts, cached=cached, deadline=deadline)
+                one = _mean(found) if found is not None else None
             else:
                 assert isinstance(question, Noul)
                 one = self._read(about, statement(question), cached, deadline)
@@ -172,3 +189,12 @@ class GeneralModel:
             about.tokens, about.vector, said.tokens, said.vector, signs(state, text)
         )
         return logit, len(about.tokens) + len(said.tokens), about.truncated or said.truncated
+
+
+def _mean(parts: Sequence[Scored]) -> Scored:
+    """One question's logits from those of its wordings."""
+    if len(parts) == 1:
+        return parts[0]
+    logits = [sum(found) / len(parts) for found in zip(*(p.logits for p in parts), strict=True)]
+    tokens = sum(part.input_tokens for part in parts)
+    return Scored(logits, tokens, any(part.truncated for part in parts))

@@ -50,7 +50,7 @@ def noul_pairs(examples: Iterable[Example]) -> Iterator[Pair]:
     """Those of the nouls that a reader answers."""
     for example in examples:
         question = example.question
-        if isinstance(question, Noul) and compared(question) is None:
+        if isinstance(question, Noul) and not compared(question):
             asked = statement(question)
             yield Pair(render(example.state), asked.text, bool(example.answer) == asked.holds)
 

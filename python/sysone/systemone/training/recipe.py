@@ -117,8 +117,9 @@ def train_general(
     torch.set_num_threads(1)
     examples = [case.example for case in read_sheets(sheets)]
     templates = [*entailments(read_words(words), TEMPLATE_STATES, seed)]
-    scores = [e for e in map(_as_compared, examples) if isinstance(e.question, Score)]
-    choices = [e for e in map(_as_compared, examples) if isinstance(e.question, Choice)]
+    seen = [shown for example in examples for shown in _as_compared(example)]
+    scores = [example for example in seen if isinstance(example.question, Score)]
+    choices = [example for example in seen if isinstance(example.question, Choice)]
     encoder = EmbeddedEncoder()
     config = replace(SCORE_CONFIG, seed=seed)
     # The scale is left to the temperatures, so any will do: the training's.
@@ -144,15 +145,12 @@ def train_general(
     return f"{name}: {len(examples)} questions and {len(templates)} of templates, written to {out}"
 
 
-def _as_compared(example: Example) -> Example:
-    """The example as the vectors' model sees it; unchanged where words are read."""
-    question = compared(example.question)
-    if question is None:
-        return example
+def _as_compared(example: Example) -> list[Example]:
+    """The example as the vectors' model sees it; nothing where words are read."""
     answer = example.answer
     if isinstance(example.question, Noul):
         answer = "true" if answer else "false"
-    return Example(example.state, question, answer, group=example.group)
+    return [Example(example.state, question, answer) for question in compared(example.question)]
 
 
 def _span(examples: list[Example]) -> list[int] | None:
