@@ -8,6 +8,7 @@
 ## make dist-check  the same, and the wheel plays one seed in an empty environment
 ## make asan        the core's tests with the core under AddressSanitizer and UBSan
 ## make arc-soak    a million random actions over every practice game
+## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers
 ## make clean       remove the build and the environment
 PYTHON ?= python3
 VENV   ?= .venv
@@ -20,7 +21,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak arena-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -106,6 +107,9 @@ asan: build/asan/venv
 
 arc-soak: $(STAMPS)/install $(STAMPS)/test
 	ARC_SOAK_ACTIONS=1000000 $(BIN)/python -m pytest -q -n auto tests/arc/test_soak.py
+
+arena-proof: $(STAMPS)/install $(STAMPS)/test
+	ARENA_PROOF=full $(BIN)/python -m pytest -q -n auto --timeout 1800 tests/arena/test_core_golden.py
 
 clean:
 	rm -rf build dist $(VENV)

@@ -28,6 +28,7 @@ WORLDS = {
     "trex": World("sysone.trex.cli", "A model plays Chrome's dinosaur game in real time."),
     "arc": World("sysone.arc.cli", "An offline, honest test track for ARC-AGI-3 agents.", "arc"),
     "drive": World("sysone.drive.cli", "Driving models, scored as Bench2Drive does."),
+    "arena": World("sysone.arena.cli", "Robot matches, replays, rules and strategies."),
     "serve": World("sysone.systemone.cli", "Serve decisions over HTTP."),
     "train-heads": World("sysone.systemone.cli", "Train heads on labelled questions.", "train"),
     "train-general": World(

@@ -6,7 +6,8 @@ from collections import deque
 import pytest
 
 from arena import oracle
-from sysone.arena.rules import lineup, models
+from sysone.arena import lineup
+from sysone.arena.rules import models
 from sysone.arena.rules.book import Book
 from sysone.arena.rules.settings import SEASONS, Season
 

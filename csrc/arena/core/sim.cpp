@@ -205,6 +205,7 @@ int Sim::advance(int n) {
     digests_.clear();
     events_.clear();
     shots_.clear();
+    fresh_ = true;
     int done = 0;
     while (done < n && !ended()) {
         tick();
@@ -227,7 +228,8 @@ void Sim::tick() {
     if (now() == 0) tell(EventType::k_match_start, {});
     if (decision) {
         see();
-        latch();
+        if (fresh_) latch();
+        fresh_ = false;
     }
     measure();
     clock();

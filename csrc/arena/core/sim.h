@@ -65,7 +65,8 @@ class Sim {
     // Gives the next decision's action of a side (slot 0) or of one robot. On an error the side or
     // the robot holds.
     std::optional<ActionError> act(int team, std::string_view text, int slot = 0);
-    // Runs up to n ticks, an even number; ends with the match.
+    // Runs up to n ticks, an even number; ends with the match. The actions given stay in force for
+    // all of them; what acts once acts in the first.
     int advance(int n);
 
     const State& state() const noexcept { return state_; }
@@ -283,6 +284,7 @@ class Sim {
     std::vector<Event> recent_;  // of the last two ticks
     std::vector<Word> codes_;    // of this tick
     std::vector<Shot> shots_;
+    bool fresh_ = false;  // whether given actions wait to be latched
     bool recording_ = false;
     bool digesting_ = true;
 };

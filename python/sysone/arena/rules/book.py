@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sysone.arena.rules import models, settings
@@ -64,7 +64,7 @@ class Book:
     @cached_property
     def compiled(self) -> core.Rules:
         """The rules in the core, with the rasterised field."""
-        return core.Rules(self.text)
+        return _compiled(self.text)
 
     @cached_property
     def fingerprints(self) -> dict[str, str]:
@@ -87,3 +87,9 @@ class Book:
     def settings_hash(self) -> str:
         """SHA-256 of all settings."""
         return hashlib.sha256(settings.canonical(self.settings).encode()).hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _compiled(text: str) -> core.Rules:
+    # Rasterising takes some 80 ms; the core's rules never change, so that matches can share them.
+    return core.Rules(text)

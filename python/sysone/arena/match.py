@@ -1,0 +1,309 @@
+"""One match from end to end: a simulator process, the strategies' processes, a result, a replay."""
+
+import json
+import os
+import socket
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import IO, Any, Literal
+
+import msgspec
+
+from sysone.arena import processes
+from sysone.arena.engine import HOLD, TEAMS, Setup, Team
+from sysone.arena.errors import ArenaError
+from sysone.arena.frames import Channel, ClosedError
+from sysone.arena.player import Player, collect
+from sysone.arena.sim_host import Answer, Round
+from sysone.arena.sources import Strategy
+
+Control = Literal["team", "individual"]
+TRACEBACK_TAIL = 2048
+
+
+@dataclass(frozen=True)
+class Side:
+    """Who drives a side: one strategy for all robots, or one for each deck slot."""
+
+    control: Control
+    strategies: Mapping[int, Strategy]
+    """By slot; slot 0 is the strategy of the whole side."""
+
+    def identity(self) -> dict[str, Any]:
+        """How results and replays name it."""
+        if 0 in self.strategies and len(self.strategies) == 1:
+            return self.strategies[0].identity()
+        return {
+            "control": self.control,
+            "deck": [{"slot": s, **k.identity()} for s, k in sorted(self.strategies.items())],
+        }
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Budgets of the strategies, in wall time."""
+
+    timeout_s: float = 0.2
+    startup_s: float = 10.0
+    match_s: float = 1800.0
+    memory_mb: int = 512
+
+
+@dataclass
+class Played:
+    """What is left of a match."""
+
+    result: dict[str, Any]
+    replay: bytes | None = None
+    logs: dict[Team, bytes] = field(default_factory=dict)
+
+
+class _FailedError(Exception):
+    def __init__(self, code: str, message: str, status: str = "failed") -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+
+@dataclass
+class _Clock:
+    """Where a match's wall time went, in seconds."""
+
+    simulate_s: float = 0.0
+    observe_s: float = 0.0
+    wait_s: float = 0.0
+    round_s: float = 0.0
+
+
+def play(
+    setup: Setup,
+    sides: Mapping[Team, Side],
+    limits: Limits | None = None,
+    *,
+    record: bool = False,
+    swapped: bool = False,
+    log_folder: Path | None = None,
+) -> Played:
+    """Play a match.
+
+    Strategies' faults end in the result. ``log_folder`` gets each side's output.
+
+    Raises:
+        ArenaError: the match itself is not allowed.
+    """
+    limits = limits or Limits()
+    begin = perf_counter()
+    players = [
+        Player(strategy, side, slot)
+        for side in TEAMS
+        for slot, strategy in sorted(sides[side].strategies.items())
+    ]
+    error: dict[str, Any] | None = None
+    status = "ok"
+    final: dict[str, Any] = {}
+    replay: bytes | None = None
+    clock = _Clock()
+    sim_pid: int | None = None
+    with _logs(log_folder) as logs:
+        process, channel = processes.start("sysone.arena.sim_host", log=logs["sim"])
+        sim_pid = process.pid
+        try:
+            world = _begin(channel, setup, players, record)
+            _start(players, setup, world, limits, logs)
+            _run(channel, players, limits, clock, monotonic() + limits.match_s)
+            channel.send(b"F", _about(sides, swapped))
+            final = json.loads(channel.receive()[1])
+            body = channel.receive()[1]
+            replay = body if record else None
+        except _FailedError as failed:
+            status = failed.status
+            error = {"code": failed.code, "message": str(failed), "traceback_tail": ""}
+        except ClosedError:
+            status = "failed"
+            error = {
+                "code": "simulator",
+                "message": "the simulator's process ended",
+                "traceback_tail": traceback.format_exc()[-TRACEBACK_TAIL:],
+            }
+        finally:
+            for player in players:
+                player.close()
+            channel.close()
+            processes.stop(process)
+    if status == "ok" and any(player.errors for player in players):
+        status = "strategy_error"
+    wall = perf_counter() - begin
+    result = {
+        "type": "result",
+        "seed": setup.seed,
+        "swapped": swapped,
+        "season": setup.season,
+        "mode": setup.mode,
+        "status": status,
+        "outcome": _outcome(final, swapped) if final else None,
+        "winner": final.get("winner"),
+        "reason": final.get("reason"),
+        "final": final.get("final"),
+        "digest": final.get("digest"),
+        "ticks": final.get("ticks"),
+        "strategies": {side: _report(players, side, sides[side]) for side in TEAMS},
+        "wall_s": round(wall, 3),
+        "sim_s": round(clock.simulate_s, 3),
+        "shares": _shares(clock, players),
+        "worker_pid": os.getpid(),
+        "sim_pid": sim_pid,
+        "host": socket.gethostname(),
+        "replay": None,
+        "error": error,
+    }
+    return Played(result, replay)
+
+
+@contextmanager
+def _logs(folder: Path | None) -> Iterator[dict[str, IO[bytes] | None]]:
+    names = ("red", "blue", "sim")
+    if folder is None:
+        yield dict.fromkeys(names)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {name: (folder / f"{name}.log").open("ab") for name in names}
+    try:
+        yield dict(files)
+    finally:
+        for file in files.values():
+            file.close()
+
+
+def _begin(
+    channel: Channel, setup: Setup, players: Sequence[Player], record: bool
+) -> dict[str, Any]:
+    raw = {
+        "setup": {
+            "season": setup.season,
+            "seed": str(setup.seed),
+            "lineups": {side: dict(setup.lineups[side]) for side in TEAMS},
+            "mode": setup.mode,
+            "changes": dict(setup.changes),
+            "duration_s": setup.duration_s,
+            "scenario": setup.scenario,
+        },
+        "controllers": [(player.team, player.slot) for player in players],
+        "record": record,
+    }
+    channel.send(b"S", json.dumps(raw).encode())
+    kind, body = channel.receive()
+    answer: dict[str, Any] = json.loads(body)
+    if kind == b"E":
+        raise ArenaError(answer["code"], answer["message"])
+    return answer
+
+
+def _start(
+    players: Sequence[Player],
+    setup: Setup,
+    world: dict[str, Any],
+    limits: Limits,
+    logs: Mapping[str, IO[bytes] | None],
+) -> None:
+    deadline = monotonic() + limits.startup_s
+    for player in players:
+        lineup = setup.lineups[player.side]
+        slots = sorted(lineup) if player.slot == 0 else [player.slot]
+        info = {
+            "team": player.side,
+            "season": setup.season,
+            "map": f"rmuc{setup.season}",
+            "slots": slots,
+            "models": {str(slot): lineup[slot] for slot in slots},
+            "duration": setup.duration_s or world["settings"]["duration_s"],
+            "seed_hint": world["seed_hints"][player.team],
+            "settings": world["settings"],
+            "static": world["static"],
+        }
+        wish = player.strategy.manifest.limits.memory_mb
+        player.start(info, logs[player.side], min(limits.memory_mb, max(wish, 512)))
+    for player in players:
+        problem = player.ready(deadline)
+        if problem is not None:
+            raise _FailedError("startup", f"{player.side} {player.strategy.key}: {problem}")
+
+
+def _run(
+    channel: Channel, players: Sequence[Player], limits: Limits, clock: _Clock, end: float
+) -> None:
+    decode = msgspec.msgpack.Decoder(Answer).decode
+    encode = msgspec.msgpack.Encoder().encode
+    channel.send(b"O")
+    while True:
+        begin = perf_counter()
+        answer = decode(channel.receive()[1])
+        clock.round_s += perf_counter() - begin
+        clock.simulate_s += answer.simulate_ns / 1e9
+        clock.observe_s += answer.observe_ns / 1e9
+        for team, slot, code, path in answer.errors:
+            for player in players:
+                if (player.team, player.slot) == (team, slot):
+                    player.note(code, path)
+        if answer.ended:
+            return
+        if monotonic() > end:
+            raise _FailedError("match_timeout", f"longer than {limits.match_s:g} s", "timeout")
+        for player, observation in zip(players, answer.observations, strict=True):
+            player.ask(observation, limits.timeout_s)
+        counts = [sum(player.errors.values()) for player in players]
+        begin = perf_counter()
+        actions = collect(players)
+        clock.wait_s += perf_counter() - begin
+        late = [
+            (player.team, player.first_errors[-1]["code"] if player.first_errors else "timeout")
+            for player, before in zip(players, counts, strict=True)
+            if sum(player.errors.values()) > before
+        ]
+        given = [(p.team, p.slot, actions[p]) for p in players if actions.get(p, HOLD) != HOLD]
+        channel.send(b"D", encode(Round(given, late)))
+
+
+def _about(sides: Mapping[Team, Side], swapped: bool) -> bytes:
+    return json.dumps(
+        {
+            "swapped": swapped,
+            "control": {side: sides[side].control for side in TEAMS},
+            "strategies": {side: sides[side].identity() for side in TEAMS},
+        }
+    ).encode()
+
+
+def _outcome(final: dict[str, Any], swapped: bool) -> str:
+    """The outcome for strategy A, which plays red unless the sides are swapped."""
+    if final["winner"] is None:
+        return "draw"
+    return "win" if (final["winner"] == "red") != swapped else "loss"
+
+
+def _report(players: Sequence[Player], side: Team, who: Side) -> dict[str, Any]:
+    own = [player for player in players if player.side == side]
+    if len(own) == 1 and own[0].slot == 0:
+        return own[0].report()
+    return {
+        "control": who.control,
+        "team_strategy": None,
+        "deck": [{"slot": player.slot, **player.report()} for player in own],
+    }
+
+
+def _shares(clock: _Clock, players: Sequence[Player]) -> dict[str, float]:
+    """Seconds of a match by part; strategies of both sides think at the same time."""
+    act = sum(player.act_ns for player in players) / 1e9
+    host = sum(player.host_ns for player in players) / 1e9
+    return {
+        "simulate_s": round(clock.simulate_s, 3),
+        "observe_s": round(clock.observe_s, 3),
+        "strategies_act_s": round(act, 3),
+        "strategies_json_s": round(host - act, 3),
+        "waited_for_strategies_s": round(clock.wait_s, 3),
+        "waited_for_simulator_s": round(clock.round_s, 3),
+    }

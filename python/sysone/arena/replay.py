@@ -1,0 +1,332 @@
+"""Replays: everything that fixes a match, the applied actions, and the digest of every tick."""
+
+import gzip
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import msgspec
+
+from sysone.arena import lineup
+from sysone.arena.engine import HOLD, TEAMS, TICKS_PER_DECISION, Game, Setup, Team
+from sysone.arena.errors import ArenaError
+from sysone.arena.rules.settings import season_named
+from sysone.runs.atomic import write_bytes
+
+FORMAT = "arena-replay-v1"
+KEYFRAME_TICKS = 4
+ROBOT_FIELDS = ["x", "y", "z", "heading", "gimbal", "hp", "heat", "ammo", "flags"]
+TEAM_FIELDS = [
+    *("base_hp", "shield", "outpost_hp", "outpost_angle", "armour_open"),
+    *("coins", "attack_damage", "tech_level", "rune_buff"),
+]
+CONTINUOUS = frozenset(
+    {"move", "frame", "heading", "spin", "follow", "aim", "fire", "fire_guard", "power"}
+)
+_LETTER: dict[Team, Literal["r", "b"]] = {"red": "r", "blue": "b"}
+_TEAM: dict[str, Team] = {"r": "red", "b": "blue"}
+_MOST_JSON_INTEGER = 2**53 - 1
+
+
+class Recorder:
+    """Collects a match's actions, digests, keyframes, shots and events as it is played.
+
+    An action is kept when it differs from the side's one before, and always when it has an order
+    that acts once.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.actions: list[Any] = []
+        self.errors: list[tuple[int, str, str]] = []
+        self._digests = bytearray()
+        self._frames = bytearray(game.core.frame())
+        self._shots = bytearray()
+        self._events: list[Any] = []
+        self._last: dict[Team, bytes] = dict.fromkeys(TEAMS, HOLD)
+        game.core.record(True)
+
+    def acted(self, side: Team, action: bytes) -> None:
+        """The action that a side applies in the coming decision."""
+        if action == self._last[side] and not has_orders(action):
+            return
+        self._last[side] = action
+        self.actions.append([self.game.tick, _LETTER[side], msgspec.Raw(action)])
+
+    def refused(self, side: Team, code: str) -> None:
+        """A side's action was refused, or came late."""
+        self.errors.append((self.game.tick, _LETTER[side], code))
+
+    def advanced(self, digests: bytes) -> None:
+        """The decision's ticks are done."""
+        self._digests += digests
+        if self.game.tick % KEYFRAME_TICKS == 0 or self.game.ended:
+            self._frames += self.game.core.frame()
+        self._shots += self.game.core.shots()
+        events = self.game.core.events_json()
+        if events != "[]":
+            self._events += json.loads(events)
+
+    def finish(self, about: dict[str, Any]) -> bytes:
+        """The replay's JSON; ``about`` names strategies, control and the rest of the header."""
+        setup, game = self.game.setup, self.game
+        return msgspec.json.encode(
+            {
+                "format": FORMAT,
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "fingerprints": game.book.fingerprints,
+                "season": setup.season,
+                "map": f"rmuc{setup.season}",
+                "mode": setup.mode,
+                "seed": setup.seed if setup.seed <= _MOST_JSON_INTEGER else str(setup.seed),
+                "duration": game.ticks / 20,
+                "settings": game.book.changes,
+                "settings_hash": game.book.settings_hash,
+                "lineups": {side: lineup.write(setup.lineups[side]) for side in TEAMS},
+                "scenario": setup.scenario,
+                "test": setup.scenario is not None,
+                **about,
+                "result": game.result(),
+                "digest": game.digest,
+                "tick_digests": b64encode(self._digests).decode(),
+                "actions": self.actions,
+                "errors": self.errors,
+                "keyframes": {
+                    "every_ticks": KEYFRAME_TICKS,
+                    "fields": ROBOT_FIELDS,
+                    "team_fields": TEAM_FIELDS,
+                    "data": b64encode(self._frames).decode(),
+                },
+                "shots": b64encode(self._shots).decode(),
+                "events": self._events,
+            }
+        )
+
+
+def has_orders(action: bytes) -> bool:
+    """Whether an action has something that acts once."""
+    decoded = msgspec.json.decode(action)
+    if not isinstance(decoded, dict):
+        return True
+    return "team" in decoded or any(
+        not CONTINUOUS.issuperset(robot) for robot in decoded.values() if isinstance(robot, dict)
+    )
+
+
+class Replay(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay as it is read; what the player alone needs stays as it is."""
+
+    format: Literal["arena-replay-v1"]
+    created: str
+    fingerprints: dict[str, str]
+    season: str
+    mode: Literal["standard", "deck"]
+    seed: int | str
+    duration: float
+    settings: dict[str, Any]
+    settings_hash: str
+    lineups: dict[str, list[dict[str, int]]]
+    scenario: dict[str, Any] | None
+    control: dict[str, Literal["team", "individual"]]
+    strategies: dict[str, Any]
+    swapped: bool
+    result: dict[str, Any]
+    digest: str
+    tick_digests: str
+    actions: list[tuple[int, Literal["r", "b"], msgspec.Raw]]
+    errors: list[tuple[int, str, str]]
+    keyframes: dict[str, Any]
+    shots: str
+    events: list[dict[str, Any]]
+
+    def setup(self) -> Setup:
+        """The match that was recorded."""
+        return Setup(
+            season=season_named(self.season),
+            seed=int(self.seed),
+            lineups={side: lineup.read(self.lineups[side]) for side in TEAMS},
+            mode=self.mode,
+            changes=self.settings,
+            duration_s=self.duration,
+            scenario=self.scenario,
+        )
+
+
+def read(path: Path) -> Replay:
+    """The replay in a file, plain or gzip.
+
+    Raises:
+        ArenaError: it cannot be read or is no replay; the text says what is wrong.
+    """
+    try:
+        raw = path.read_bytes()
+        if raw[:2] == b"\x1f\x8b":
+            raw = gzip.decompress(raw)
+    except OSError as error:
+        raise ArenaError("replay", f"{path}: {error.strerror or error}") from error
+    except EOFError as error:
+        raise ArenaError("replay", f"{path}: cut short") from error
+    try:
+        return msgspec.json.decode(raw, type=Replay)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ArenaError("replay", f"{path} is no replay: {error}") from error
+
+
+def write(path: Path, replay: bytes) -> None:
+    """Write a replay in one step; a name that ends in .gz is compressed."""
+    data = gzip.compress(replay, 6, mtime=0) if path.suffix == ".gz" else replay
+    write_bytes(path, data)
+
+
+def play(replay: Replay) -> Iterator[tuple[Game, bytes]]:
+    """Play a replay's actions again; yields the game and the tick digests of every decision."""
+    game = Game(replay.setup())
+    entries = iter(replay.actions)
+    entry = next(entries, None)
+    last: dict[Team, bytes] = dict.fromkeys(TEAMS, HOLD)
+    while not game.ended:
+        while entry is not None and entry[0] <= game.tick:
+            last[_TEAM[entry[1]]] = bytes(entry[2])
+            entry = next(entries, None)
+        for side in TEAMS:
+            apply(game, side, last[side], replay.control[side])
+        yield game, game.advance()
+
+
+def apply(game: Game, side: Team, action: bytes, control: str) -> None:
+    """Give a recorded action: a team's at once, single robots' one by one."""
+    if control == "team":
+        game.act(side, action)
+        return
+    for slot, robot in msgspec.json.decode(action, type=dict[str, msgspec.Raw]).items():
+        game.act(side, b'{"' + slot.encode() + b'":' + bytes(robot) + b"}", int(slot))
+
+
+def verify(path: Path, *, force: bool = False) -> dict[str, Any]:
+    """Simulate a recorded match again and compare every tick's digest.
+
+    Raises:
+        ArenaError: the file is no replay, or its match is not allowed.
+    """
+    replay = read(path)
+    report: dict[str, Any] = {"type": "verify", "file": str(path), "ok": False, "ticks": 0}
+    try:
+        wanted = b64decode(replay.tick_digests, validate=True)
+        game = Game(replay.setup())
+    except ValueError as error:
+        raise ArenaError("replay", f"{path} cannot be played: {error}") from error
+    ours = game.book.fingerprints
+    match = all(replay.fingerprints.get(key) == value for key, value in ours.items())
+    report["fingerprint_match"] = match
+    if not match and not force:
+        return {
+            **report,
+            "first_mismatch": None,
+            "ticks_per_s": 0.0,
+            "message": "recorded with another engine or other rules; --force verifies it anyway",
+        }
+    begin = perf_counter()
+    first: dict[str, Any] | None = None
+    done = 0
+    for played, digests in play(replay):
+        expected = wanted[done * 8 : done * 8 + len(digests)]
+        if first is None and digests != expected:
+            first = _mismatch(done, digests, expected)
+        done += len(digests) // 8
+        game = played
+        if first is not None:
+            break
+    spent = perf_counter() - begin
+    if first is None and len(wanted) != done * 8:
+        first = {"tick": done, "expected": "another length", "got": None}
+    ok = (
+        first is None
+        and game.digest == replay.digest
+        and game.result()["winner"] == replay.result.get("winner")
+    )
+    return {
+        **report,
+        "ok": ok,
+        "ticks": done,
+        "first_mismatch": first,
+        "ticks_per_s": round(done / spent, 1) if spent else 0.0,
+    }
+
+
+def _mismatch(done: int, got: bytes, expected: bytes) -> dict[str, Any]:
+    for i in range(0, len(got), TICKS_PER_DECISION * 4):
+        if got[i : i + 8] != expected[i : i + 8]:
+            other = expected[i : i + 8]
+            return {
+                "tick": done + i // 8,
+                "expected": f"{int.from_bytes(other, 'little'):016x}" if other else None,
+                "got": f"{int.from_bytes(got[i : i + 8], 'little'):016x}",
+            }
+    return {"tick": done, "expected": None, "got": None}
+
+
+def info(path: Path) -> dict[str, Any]:
+    """Header, sizes, strategies and result of a replay."""
+    replay = read(path)
+    return {
+        "type": "replay",
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        **{
+            key: getattr(replay, key)
+            for key in (
+                *("format", "created", "season", "mode", "seed", "swapped", "duration"),
+                *("settings", "lineups", "scenario", "control", "strategies", "fingerprints"),
+                *("result", "digest"),
+            )
+        },
+        "ticks": len(b64decode(replay.tick_digests)) // 8,
+        "actions": len(replay.actions),
+        "events": len(replay.events),
+        "errors": len(replay.errors),
+    }
+
+
+def show(path: Path, at_s: float) -> dict[str, Any]:
+    """The full state of a recorded match at a time in seconds."""
+    replay = read(path)
+    tick = round(at_s * 20)
+    if tick < 0 or tick > replay.duration * 20:
+        raise ArenaError("usage", f"--at must be from 0 to {replay.duration}, not {at_s}")
+    if tick == 0:
+        return Game(replay.setup()).state()
+    state: dict[str, Any] = {}
+    for game, _ in play(replay):
+        state = {}
+        if game.tick >= tick or game.ended:
+            state = game.state()
+            break
+    return state
+
+
+def frames(path: Path) -> tuple[list[str], list[list[int]]]:
+    """Names of columns and one row for each robot and keyframe, for analysis."""
+    replay = read(path)
+    words = memoryview(b64decode(replay.keyframes["data"])).cast("i")
+    ids = [f"{side}-{entry['slot']}" for side in TEAMS for entry in replay.lineups[side]]
+    removed = set((replay.scenario or {}).get("remove", []))
+    ids = [name for name in ids if name not in removed]
+    width = len(ids) * len(ROBOT_FIELDS) + 2 * len(TEAM_FIELDS)
+    start = round((replay.scenario or {}).get("time", 0) * 20)
+    rows = []
+    for k in range(len(words) // width):
+        for r, name in enumerate(ids):
+            at = k * width + r * len(ROBOT_FIELDS)
+            rows.append(
+                [
+                    min(start + k * KEYFRAME_TICKS, round(replay.duration * 20)),
+                    TEAMS.index("red" if name.startswith("red") else "blue"),
+                    int(name.split("-")[1]),
+                    *words[at : at + len(ROBOT_FIELDS)],
+                ]
+            )
+    return ["tick", "team", "slot", *ROBOT_FIELDS], rows

@@ -1,0 +1,1 @@
+"""The strategy SDK: what a strategy may import."""
