@@ -6,6 +6,7 @@
 ## make format      rewrite the sources in the house format
 ## make dist        wheel and sdist in dist/
 ## make dist-check  the same, and the wheel plays one seed in an empty environment
+## make drive-proof  fifty kill -9, 240,000 mutated lines, and the drive tests with and without carla
 ## make asan        the core's tests with the core under AddressSanitizer and UBSan
 ## make arc-soak    a million random actions over every practice game
 ## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers
@@ -21,7 +22,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak arena-proof clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak arena-proof drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -117,6 +118,16 @@ arc-soak: $(STAMPS)/install $(STAMPS)/test
 
 arena-proof: $(STAMPS)/install $(STAMPS)/test
 	ARENA_PROOF=full $(BIN)/python -m pytest -q -n auto --timeout 1800 tests/arena/test_core_golden.py
+
+# An environment beside ours that has a carla client.
+build/drive/carla: $(STAMPS)/install $(STAMPS)/test
+	$(BIN)/python -m venv --without-pip $@
+	echo "import site; site.addsitedir('$$($(BIN)/python -c $(PURELIB))')" > "$$($@/bin/python -c $(PURELIB))/parent.pth"
+	$(PIP) --python $@ install -q --no-deps "carla==0.9.16"
+
+drive-proof: build/drive/carla
+	SYSONE_DRIVE_KILLS=50 SYSONE_DRIVE_FUZZ=240000 $(BIN)/python -m pytest -q tests/drive --timeout 1800
+	build/drive/carla/bin/python -m pytest -q tests/drive
 
 clean:
 	rm -rf build dist $(VENV)

@@ -183,6 +183,8 @@ class Run:
         try:
             for job in left:
                 result = self._drive(job, backend)
+                # only now: a simulator may abort while it cleans up, and the result is safe
+                backend.destroy()
                 refused = refused or result["failure"] in (
                     "Agent couldn't be set up",
                     "Agent crashed",
@@ -246,20 +248,17 @@ class Run:
                 self._beat_s = now
                 self._heartbeat(route.id, tick, phase)
 
-        try:
-            return drive_route(
-                route,
-                setup,
-                backend,
-                self._driver(),
-                options.config,
-                repetition=job.repetition,
-                attempt=attempt,
-                watch=watch,
-                stopping=self._stop.is_set,
-            )
-        finally:
-            backend.destroy()
+        return drive_route(
+            route,
+            setup,
+            backend,
+            self._driver(),
+            options.config,
+            repetition=job.repetition,
+            attempt=attempt,
+            watch=watch,
+            stopping=self._stop.is_set,
+        )
 
     def _driver(self) -> Driver:
         if self.agent == "autopilot":

@@ -1,0 +1,174 @@
+"""The commands: what they print, where they go wrong, and with which code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sysone.drive.cli import app
+from sysone.drive.opendrive import read_map
+from sysone.drive.planning import densify
+from sysone.drive.routes import RouteError, read_routes, subset
+from sysone.drive.shipped import find_routes, map_of
+
+DATA = Path(__file__).parent.parent / "data" / "drive"
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    for name, lights in (("a", "green"), ("b", "red")):
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "sysone.drive", "run", "--agent", "stub"),
+                *("--subset", "10000-10003", "--lights", lights, "--out", str(folder / name)),
+            ],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+    return folder / "a", folder / "b"
+
+
+@pytest.mark.parametrize("profile", ["bench2drive", "per_tick"])
+def test_scoring_again_gives_the_same(two_runs: tuple[Path, Path], profile: str) -> None:
+    for run in two_runs:
+        done = runner.invoke(app, ["score", str(run), "--profile", profile])
+        assert done.exit_code == 0, done.output
+        for line in done.output.splitlines():
+            route = line.split()[0]
+            found = json.loads((run / f"seed_0/route_{route}_rep0/result.json").read_bytes())
+            score = found["scores"][profile]
+            assert f"{profile} {score['score_composed']:g} =" in line
+            assert line.endswith(score["status"])
+
+
+def test_explain_compare_merge(two_runs: tuple[Path, Path], tmp_path: Path) -> None:
+    green, red = map(str, two_runs)
+    text = runner.invoke(app, ["explain", red]).output
+    assert "Agent ran a red light 1003 at (x=-15.5, y=1.75, z=0.0): x 0.7" in text
+    assert "both profiles agree" in text
+    assert "so that Perfect becomes Completed" in runner.invoke(app, ["explain", green]).output
+    compared = runner.invoke(app, ["compare", green, red])
+    assert compared.exit_code == 0
+    assert "difference +22.50, 95 % interval" in compared.output
+    merged = runner.invoke(app, ["merge", green, "-o", str(tmp_path / "merged.json")])
+    assert merged.exit_code == 0, merged.output
+    assert len(json.loads((tmp_path / "merged.json").read_bytes())["_checkpoint"]["records"]) == 4
+    twice = runner.invoke(app, ["merge", green, green, "-o", str(tmp_path / "x.json")])
+    assert twice.exit_code == 10
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_ticks_alone_are_scored(two_runs: tuple[Path, Path]) -> None:
+    ticks = two_runs[1] / "seed_0/route_10000_rep0/ticks.jsonl.gz"
+    done = runner.invoke(app, ["score", str(ticks), "--profile", "per_tick"])
+    assert "per_tick 70 = 100 % x 0.7  Completed" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--routes", "absent.xml"], 10, "--routes is 'absent.xml', which is no file"),
+        (["--subset", "9"], 10, "subset names route 9, which the file lacks"),
+        (["--seeds", "x"], 10, "--seeds is 'x', expected whole numbers"),
+        (["--dt", "9"], 10, "--dt is 9, expected 0.001 to 0.2 s"),
+        (["--backend", "carla"], 10, "--backend is 'carla', expected embedded"),
+        (["--lights", "absent.json"], 10, "absent.json"),
+        (["--gps-model", "flat_legacy"], 10, "it needs --i-know"),
+        (["--gps-model", "x"], 10, "gps model is 'x', expected one of"),
+        (["--inject", "x@tick=1"], 10, "--inject is 'x@tick=1', expected NAME@tick=N"),
+        (["--proto", "two"], 10, "proto is 'two', expected MAJOR.MINOR"),
+        (["--agent", "nobody"], 2, "nobody"),
+        (["--agent", "socket", "--agent-bind", "x"], 2, "--agent-bind is 'x', expected HOST"),
+        (["--agent", "socket", "--agent-bind", "0.0.0.0:0"], 11, "--allow-remote"),
+        (
+            ["--agent", "socket", "--agent-bind", "127.0.0.1:0", "--agent-wait", "0.2"],
+            13,
+            "no model connected within 0.2 s",
+        ),
+    ],
+)
+def test_mistakes(arguments: list[str], code: int, message: str, tmp_path: Path) -> None:
+    given = ["run", "--agent", "stub", "--out", str(tmp_path / "out"), *arguments]
+    done = subprocess.run(
+        [sys.executable, "-m", "sysone.drive", *given], capture_output=True, text=True
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert message in done.stderr
+
+
+def test_commands_without_a_run(tmp_path: Path) -> None:
+    for command in (["score"], ["explain"], ["compare", str(tmp_path)]):
+        done = runner.invoke(app, [*command, str(tmp_path / "absent")])
+        assert done.exit_code == 10
+    assert json.loads(runner.invoke(app, ["map", "show"]).output)["stop_signs"] == 4
+    assert runner.invoke(app, ["map", "show", str(tmp_path / "x.xodr")]).exit_code == 10
+    assert "embedded backend: yes" in runner.invoke(app, ["doctor"]).output
+
+
+def test_subsets() -> None:
+    routes = read_routes(find_routes("routes_mini.xml"))
+
+    def ids(text: str) -> list[int]:
+        return [route.id for route in subset(routes, text)]
+
+    assert ids("10005,10000") == [10000, 10005]  # file order
+    assert ids("10001-10003") == [10001, 10002, 10003]
+    for text, message in (
+        ("10003-10001", "FIRST first"),
+        ("10000,10000", "names route 10000 twice"),
+        ("10000-99999", "names route 99999, which the file lacks"),
+        ("a", "expected an id or FIRST-LAST"),
+    ):
+        with pytest.raises(RouteError, match=message):
+            subset(routes, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<routes/>", "has no route"),
+        ("<route/>", "the root is <route>, expected <routes>"),
+        ('<routes><route id="x" town="T"/></routes>', "route id is 'x', expected a whole number"),
+        ('<routes><route id="1"/></routes>', "town is missing"),
+        ('<routes><route id="1" town="T"/></routes>', "0 waypoints, expected at least 2"),
+        (
+            '<routes><route id="1" town="T"><waypoints><position x="nan" y="0"/></waypoints>'
+            "</route></routes>",
+            "x of <position> is 'nan', expected a number",
+        ),
+    ],
+)
+def test_route_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "routes.xml"
+    path.write_text(text)
+    with pytest.raises(RouteError, match=message):
+        read_routes(path)
+
+
+def test_weather_between_two() -> None:
+    route = read_routes(find_routes("routes_mini.xml"))[0]
+    assert route.weather_at(0)["sun_altitude_angle"] == 45.0
+    assert route.weather_at(50)["sun_altitude_angle"] == 30.0
+    assert route.weather_at(100)["sun_altitude_angle"] == 15.0
+
+
+def test_sparse_keypoints_are_planned_through() -> None:
+    road_map = map_of("MiniGrid", None)
+    route = read_routes(find_routes("routes_mini.xml"))[1]
+    dense = densify(route.waypoints, road_map)
+    sparse = densify([route.waypoints[0], route.waypoints[-1]], road_map)
+    assert sparse.line.length == pytest.approx(dense.line.length, abs=2.0)
+    assert set(sparse.options) == set(dense.options)
+    steps = [b - a for a, b in zip(dense.line.along, dense.line.along[1:], strict=False)]
+    assert max(steps) < 1.001
+    straight = read_map(DATA / "straight.xodr")
+    with pytest.raises(RouteError, match="there is no way from"):
+        densify([(150.0, 1.75, 0.0), (20.0, 1.75, 0.0)], straight)
+    with pytest.raises(RouteError, match="1 waypoints, expected at least 2"):
+        densify([(0.0, 0.0, 0.0)], road_map)
