@@ -75,6 +75,24 @@ def test_every_type_is_better_than_plain_cosine_on_the_hard_set(
         assert after[kind].ece < before[kind].ece
 
 
+def test_the_model_card_says_what_is_measured(
+    engine: Engine, plain: DecisionModel, hard: list[Example]
+) -> None:
+    page = (ROOT / "docs" / "model-card.md").read_text()
+    table = page.partition("<!-- table: default -->")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")[2:]] for line in table.splitlines()[3:]]
+    examples = hard + read_examples(DATA / "general_choice.jsonl")
+    before, after = evaluate(plain, examples), evaluate(engine.model("default"), examples)
+    assert len(rows) == len(after) == 4
+    for row, group in zip(rows, ("choice", "score", "noul", "general-choice"), strict=True):
+        one, two = before[group], after[group]
+        assert int(row[0]) == two.questions
+        # Other processors round differently; an answer or two may change.
+        found = (two.constant, one.accuracy, two.accuracy, one.nll, two.nll, one.ece, two.ece)
+        said = [float(row[index]) for index in (1, 2, 3, 4, 6, 7, 8)]
+        assert said == pytest.approx(found, abs=0.03), group
+
+
 def test_no_answer_hangs_on_order_or_labels(engine: Engine, hard: list[Example]) -> None:
     for found in flips(engine.model("default"), hard).values():
         assert found.asked > 0
