@@ -1,5 +1,6 @@
 """The server's own rules: keys, limits, encodings, ranking, embeddings, figures."""
 
+import asyncio
 import base64
 import gzip
 import http.client
@@ -18,6 +19,7 @@ import pytest
 from backports import zstd
 
 from sysone.systemone import Choice, Engine
+from sysone.systemone.body import BodyError, BodyReader
 from sysone.systemone.encoder import DeadlineError
 from sysone.systemone.engine import embedded_models
 from sysone.systemone.models import ModelEntry, Scored
@@ -132,6 +134,60 @@ def test_a_body_over_the_limit_is_413(serve, engine: Engine, chunked: bool) -> N
     assert reply.json()["detail"]["error_type"] == "request_too_large"
     assert "1000 bytes" in reply.json()["detail"]["message"]
     assert post(url, BODY).status_code == 200
+
+
+def test_large_bodies_together_are_bounded_and_let_go() -> None:
+    """The reader alone, told message by message what arrives."""
+    size = 1 << 20
+    large = b" " * (size - 1)
+
+    async def whole(*chunks: bytes) -> Any:
+        for chunk in chunks:
+            yield {"type": "http.request", "body": chunk, "more_body": chunk is not chunks[-1]}
+
+    async def check() -> None:
+        reader = BodyReader(size, timeout_s=60, held_limit=0)  # two bodies' worth at least
+        scope: dict[str, Any] = {"headers": []}
+
+        def read(*chunks: bytes, headers: Any = ()) -> Any:
+            scope = {"headers": list(headers)}
+            return reader.read(scope, aiter(whole(*chunks)).__anext__)
+
+        never = asyncio.Event()
+
+        async def begins() -> dict[str, Any]:
+            if reader_waits.locked():
+                await never.wait()
+            await reader_waits.acquire()
+            return {"type": "http.request", "body": large, "more_body": True}
+
+        reader_waits = asyncio.Lock()
+        slow = asyncio.create_task(reader.read(scope, begins))
+        while not reader_waits.locked():
+            await asyncio.sleep(0)
+        first = await read(large[: size // 2], large[size // 2 :])
+        assert first == large
+        for chunks in ((large,), (large[:9], large[9:])):
+            with pytest.raises(BodyError) as caught:
+                await read(*chunks)
+            assert caught.value.status == 529
+        assert await read(b"small") == b"small", "small ones go on"
+        zstd_headers = [(b"content-encoding", b"zstd")]
+        with pytest.raises(BodyError):
+            await read(zstd.compress(large), headers=zstd_headers)
+        slow.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await slow
+        reader.release(first)
+        for _ in range(5):
+            body = await read(zstd.compress(large), headers=zstd_headers)
+            assert body == large
+            reader.release(body)
+        with pytest.raises(BodyError, match="larger than"):
+            await read(large, b"xx", b"more")
+        assert len([await read(large) for _ in range(2)]) == 2
+
+    asyncio.run(check())
 
 
 def test_a_body_that_does_not_arrive_is_408_and_others_go_on(serve, engine: Engine) -> None:

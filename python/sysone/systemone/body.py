@@ -16,6 +16,10 @@ else:
     from backports import zstd
 
 
+# What is smaller does not count: it is no more than a connection's own buffers.
+LARGE_BODY_BYTES = 64 << 10
+
+
 class BodyError(Exception):
     """The body cannot be had; ``status`` and ``error_type`` are the reply's."""
 
@@ -46,16 +50,18 @@ class BodyReader:
     more than everything else that is done for a body that is there already.
     """
 
-    def __init__(self, limit: int, timeout_s: float) -> None:
-        """Nothing runs before the first request."""
+    def __init__(self, limit: int, timeout_s: float, held_limit: int) -> None:
+        """Nothing runs before the first request; ``held_limit`` is for all large bodies."""
         self._limit = limit
+        self._held_limit = max(held_limit, 2 * limit)
+        self._held = 0
         self._timeout_s = timeout_s
         self._waiting: dict[asyncio.Task[Any], float] = {}
         self._late: set[asyncio.Task[Any]] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     async def read(self, scope: Scope, receive: Receive) -> bytes | bytearray:
-        """The whole decoded body.
+        """The whole decoded body; give it to `release` when it is done with.
 
         Raises `BodyError`, `RequestError` for broken compression, and `DisconnectedError`.
         """
@@ -66,7 +72,7 @@ class BodyReader:
         if self._timer is None:
             self._timer = loop.call_later(self._timeout_s, self._sweep, loop)
         try:
-            raw = await _receive_all(receive, self._limit)
+            raw = await self._receive_all(receive)
         except asyncio.CancelledError:
             if task not in self._late:
                 raise
@@ -82,7 +88,60 @@ class BodyReader:
             return raw
         # A small body may unpack to a large one: not while everybody waits.
         name = encoding.strip().lower().decode("latin-1")
-        return await asyncio.to_thread(_decode, raw, name, self._limit)
+        try:
+            decoded = await asyncio.to_thread(_decode, raw, name, self._limit)
+        finally:
+            self.release(raw)
+        return self._held_if_large(decoded)
+
+    def _held_if_large(self, body: bytes) -> bytes | bytearray:
+        if len(body) <= LARGE_BODY_BYTES:
+            return body
+        self._hold(len(body))
+        return bytearray(body)
+
+    async def _receive_all(self, receive: Receive) -> bytes | bytearray:
+        """Bytes if it is small and in one piece; else a bytearray, which is held and counts."""
+        message = await _receive(receive)
+        first: bytes = message.get("body", b"")
+        if not message.get("more_body"):
+            if len(first) > self._limit:
+                raise _too_large(self._limit)
+            return self._held_if_large(first)
+        body = bytearray(first)
+        self._hold(len(first))
+        try:
+            while message.get("more_body") and len(body) <= self._limit:
+                message = await _receive(receive)
+                chunk = message.get("body", b"")
+                self._hold(len(chunk))
+                body += chunk
+            if len(body) > self._limit:
+                await self._drop(receive, message)
+                raise _too_large(self._limit)
+        except BaseException:
+            self.release(body)
+            raise
+        return body
+
+    async def _drop(self, receive: Receive, message: Message) -> None:
+        """Throw the rest away: most clients read no reply before they have sent it all."""
+        dropped = 0
+        while message.get("more_body") and dropped < self._limit:
+            message = await _receive(receive)
+            dropped += len(message.get("body", b""))
+
+    def _hold(self, count: int) -> None:
+        if self._held + count > self._held_limit:
+            raise BodyError(
+                529, "overloaded_error", f"bodies of {self._held} bytes are being read already"
+            )
+        self._held += count
+
+    def release(self, body: bytes | bytearray) -> None:
+        """The body does not count any more."""
+        if isinstance(body, bytearray):
+            self._held -= len(body)
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """Interrupt who has waited too long; come back when the next one will have."""
@@ -96,24 +155,6 @@ class BodyReader:
         if self._waiting:
             soonest = next(iter(self._waiting.values()))
             self._timer = loop.call_at(soonest, self._sweep, loop)
-
-
-async def _receive_all(receive: Receive, limit: int) -> bytes | bytearray:
-    message = await _receive(receive)
-    body: bytes | bytearray = message.get("body", b"")
-    if message.get("more_body"):
-        body = bytearray(body)
-    while message.get("more_body") and len(body) <= limit:
-        message = await _receive(receive)
-        body += message.get("body", b"")
-    if len(body) <= limit:
-        return body
-    # Most clients read no reply before they have sent it all: what comes now is thrown away.
-    dropped = 0
-    while message.get("more_body") and dropped < limit:
-        message = await _receive(receive)
-        dropped += len(message.get("body", b""))
-    raise _too_large(limit)
 
 
 async def _receive(receive: Receive) -> Message:

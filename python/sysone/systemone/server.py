@@ -43,7 +43,8 @@ INLINE_BODY_BYTES = 64 << 10
 # Threads for models that wait for another machine.
 WAITING_THREADS = 64
 
-RETRY_AFTER_S = 1
+RETRY_AFTER = (b"retry-after", b"1")
+"""In seconds."""
 
 _ERROR_TYPES = {404: "not_found_error", 405: "method_not_allowed_error"}
 
@@ -54,6 +55,8 @@ class Limits(msgspec.Struct, frozen=True):
     """What one request may take."""
 
     body_bytes: int = 32 << 20
+    held_bytes: int = 512 << 20
+    """All large bodies that are being read or answered, together."""
     body_timeout_s: float = 30.0
     """For the whole body to arrive."""
     time_limit_s: float = 60.0
@@ -127,7 +130,7 @@ class Service:
         self._limits = limits
         self._keys = [key.encode() for key in keys]
         self._metrics = Metrics()
-        self._bodies = BodyReader(limits.body_bytes, limits.body_timeout_s)
+        self._bodies = BodyReader(limits.body_bytes, limits.body_timeout_s, limits.held_bytes)
         self._id_prefix = secrets.token_hex(12).encode()
         self._id_numbers = itertools.count()
         self._pool = ThreadPoolExecutor(threads or os.cpu_count() or 1, "systemone")
@@ -198,7 +201,11 @@ class Service:
         try:
             if self._keys:
                 self._authorise(scope)
-            reply = await handler(await self._bodies.read(scope, receive))
+            body = await self._bodies.read(scope, receive)
+            try:
+                reply = await handler(body)
+            finally:
+                self._bodies.release(body)
         except DisconnectedError:
             raise
         except Exception as error:
@@ -235,8 +242,10 @@ class Service:
                 return error_reply(error.status, error.error_type, str(error), error.headers)
             case BodyError():
                 # What is left of the body must not be read as the next request.
-                headers = ((b"connection", b"close"),)
-                return error_reply(error.status, error.error_type, str(error), headers)
+                headers = [(b"connection", b"close")]
+                if error.status == 529:
+                    headers.append(RETRY_AFTER)
+                return error_reply(error.status, error.error_type, str(error), tuple(headers))
             case UnknownModelError():
                 return error_reply(404, "not_found_error", str(error))
             case DeadlineError():
@@ -405,7 +414,7 @@ def _unauthorised(message: str) -> ApiError:
 
 
 def _overloaded(message: str) -> ApiError:
-    return ApiError(529, "overloaded_error", message, ((b"retry-after", b"%d" % RETRY_AFTER_S),))
+    return ApiError(529, "overloaded_error", message, (RETRY_AFTER,))
 
 
 def _json(content: Any, status: int = 200) -> Response:
