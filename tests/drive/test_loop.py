@@ -458,3 +458,21 @@ def merge_as_others_do(out: Path, summary: dict[str, Any]) -> None:
         }
     again = aggregate([read_score(r["scores"]["bench2drive"]) for r in all_results(out)])
     assert again["score_composed"] == summary["score_composed"]
+
+
+def test_the_example_agent(
+    routes: dict[int, Route], mini_grid: RoadMap, served: Callable[..., AgentSocketServer]
+) -> None:
+    folder = Path(__file__).parent.parent.parent / "examples" / "drive"
+    sys.path.insert(0, str(folder))
+    try:
+        adapter = load_adapter("cautious:CautiousAdapter")
+    finally:
+        sys.path.remove(str(folder))
+    service = Service(adapter, "cautious", {"top_speed": 5.0}, allow_sensor_mismatch=True)
+    outcome = drive(
+        routes[10000], mini_grid, SocketDriver(served(service)), lights="green", sensors=SMALL
+    )
+    assert outcome.scores["per_tick"].status == "Perfect"
+    assert 5.0 < max(outcome.store.column("ego_speed")) < 6.0
+    assert outcome.store[10]["info"] == {"brightness": 0.0}

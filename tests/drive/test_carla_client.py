@@ -1,0 +1,75 @@
+"""With a carla client package installed: the own map reader and GPS against the real thing.
+
+`make drive-proof` installs ``carla==0.9.16``; without a client these are skipped, and every other
+test of this folder runs either way.
+"""
+
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sysone.drive.gps import GpsModelMismatch, carla_to_gps, check_model
+from sysone.drive.opendrive import RoadMap
+
+carla: Any = pytest.importorskip("carla", reason="no carla client is installed")
+DATA = Path(__file__).parent.parent / "data" / "drive"
+
+
+@pytest.fixture(scope="module", params=["mini_grid", "straight"])
+def maps(request: pytest.FixtureRequest) -> tuple[RoadMap, Any]:
+    text = (DATA / f"{request.param}.xodr").read_text()
+    return RoadMap(text, request.param), carla.Map(request.param, text)
+
+
+def test_nearest_lanes(maps: tuple[RoadMap, Any]) -> None:
+    ours, theirs = maps
+    west, north, east, south = ours.bounds()
+    pick = random.Random(3)
+    for _ in range(2000):
+        x, y = pick.uniform(west - 10, east + 10), pick.uniform(north - 10, south + 10)
+        want = theirs.get_waypoint(carla.Location(x=x, y=y, z=0.0))
+        found = ours.nearest(x, y)
+        place = want.transform.location
+        apart = math.dist((found.x, found.y), (place.x, place.y))
+        same = (found.road_id, found.lane_id) == (want.road_id, want.lane_id)
+        if not same:
+            # equally near: where lanes of a junction overlap, or in the middle of a road
+            theirs_off = math.dist((x, y), (place.x, place.y))
+            assert found.distance == pytest.approx(theirs_off, abs=0.02), (x, y)
+            continue
+        assert apart < 2e-3, (x, y, found, place)
+        assert found.is_junction == want.is_junction
+
+
+def test_topology(maps: tuple[RoadMap, Any]) -> None:
+    ours, theirs = maps
+    edges = {(a.road_id, a.lane_id, b.road_id, b.lane_id) for a, b in theirs.get_topology()}
+    assert set(ours.topology()) == {edge for edge in edges if edge[0] != edge[2]}
+
+
+def test_gps_self_check_finds_the_client_s_model(maps: tuple[RoadMap, Any]) -> None:
+    ours, theirs = maps
+    places = [(0.0, 50.0), (100.0, -80.0)]
+    fitting = []
+    for model in ("carla_mercator", "carla_tmerc_0916"):
+        plan = [carla_to_gps(*place, *ours.reference, model=model) for place in places]
+        reading = theirs.transform_to_geolocation(carla.Location(x=0.0, y=50.0, z=0.0))
+        try:
+            check_model(places, plan, (reading.latitude, reading.longitude), ours.reference, model)
+            fitting.append(model)
+        except GpsModelMismatch:
+            continue
+    assert len(fitting) == 1
+
+
+def test_golden_queries_on_this_client(golden: Callable[[str, str], Any]) -> None:
+    text = (DATA / "mini_grid.xodr").read_text()
+    real = carla.Map("mini_grid", text)
+    for want in golden("drive", "map_queries.json")["waypoint_queries"]:
+        x, y = want["query"]
+        found = real.get_waypoint(carla.Location(x=x, y=y, z=0.0))
+        assert (found.road_id, found.lane_id) == (want["road_id"], want["lane_id"])
