@@ -81,9 +81,16 @@ def test_the_kit_runs_by_itself(tmp_path: Path) -> None:
     blocked.mkdir()
     for name in ("sysone_core", "msgspec", "httpx"):
         (blocked / f"{name}.py").write_text("raise ImportError('not in a kit')\n")
-    environment = {**os.environ, "PYTHONPATH": str(blocked), "PYTHONDONTWRITEBYTECODE": "1"}
+    # NumPy is the kit's one dependency. Without `site` no editable install of ours is in its way:
+    # its import hook would come before the kit's folder.
+    packages = Path(np.__file__).parents[1]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(blocked), str(packages)]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     serve = str(tmp_path / "kit" / "serve.py")
-    check(exchange([sys.executable, serve, "--adapter", "stub"], environment))
+    check(exchange([sys.executable, "-S", serve, "--adapter", "stub"], environment))
     with pytest.raises(RunError, match="not an empty folder"):
         write_kit(tmp_path / "kit")
 

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 from sysone.runs.errors import RunError
 from sysone.trex.backend import ApiBackend
 from sysone.trex.decide import WARM_COUNT, Answer, Backend, Timing, think, warm
+from sysone.trex.interrupt import interrupts_held
 from sysone_core.trex import Planner, Snapshot
 
 SWITCH_INTERVAL_S: Final = 0.001
@@ -67,17 +68,9 @@ class RemoteBrain:
             name=f"trex-{kind}",
             daemon=True,
         )
-        # The child inherits the blocked mask: an interrupt from the keyboard reaches the whole
-        # process group, and the child has to stay until we end it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            # Only then does the pipe break for us when the child ends.
-            theirs.close()
         self._reader = threading.Thread(target=self._read, name="trex-replies", daemon=True)
         try:
+            self._start(theirs)
             self.name, self.model, self.detail, self.usd_per_token = self._ready()
         except BaseException:
             self._pipe.close()  # which ends the child, if it still lives
@@ -117,6 +110,18 @@ class RemoteBrain:
         self._end_process()
         self._reader.join(CLOSE_TIMEOUT_S)
         self._pipe.close()
+
+    def _start(self, theirs: "Connection[Any, Any]") -> None:
+        # The child inherits the blocked mask: an interrupt from the keyboard reaches the whole
+        # process group, and the child has to stay until we end it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with interrupts_held():  # half a start leaves a child that cannot make sense of it
+                self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            # Only then does the pipe break for us when the child ends.
+            theirs.close()
 
     def _ready(self) -> tuple[str, str, str, float]:
         if not self._pipe.poll(START_TIMEOUT_S):
@@ -164,6 +169,8 @@ class RemoteBrain:
             future.set_exception(PlayerError(STOPPED))
 
     def _end_process(self) -> None:
+        if self._process.pid is None:
+            return  # it never started
         self._process.join(CLOSE_TIMEOUT_S)
         if self._process.is_alive():
             self._process.terminate()
