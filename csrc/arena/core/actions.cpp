@@ -215,8 +215,8 @@ class ActionReader {
         if (!item.is(Json::Kind::kObject)) return fail("wrong_type", at);
         for (const auto& member : item.members) {
             const bool known = std::any_of(names.begin(), names.end(),
-                                           [&](const char* name) { return member.first == name; });
-            if (!known) return fail("unknown_field", std::string(at) + "." + member.first);
+                                           [&](const char* name) { return member.key == name; });
+            if (!known) return fail("unknown_field", std::string(at) + "." + member.key);
         }
         return true;
     }

@@ -158,7 +158,8 @@ Sim::Aiming Sim::aiming(int i) {
         if (other.team == r.team || other.alive == 0 || other.seen_by == 0 || model(e).flyer) {
             continue;
         }
-        const Wide far = length(Wide{other.x} - r.x, Wide{other.y} - r.y);
+        const Wide dx = Wide{other.x} - r.x, dy = Wide{other.y} - r.y;
+        const Wide far = dx * dx + dy * dy;
         if (nearest < 0 || far < least) {
             nearest = e;
             least = far;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <limits>
+#include <utility>
 
 namespace sysone::arena {
 
@@ -192,7 +193,7 @@ class Reader {
                 return;
             }
         }
-        into.members.emplace_back(std::move(key), std::move(item));
+        into.members.push_back({std::move(key), std::move(item)});
     }
 
     bool hex(std::uint32_t& code) {

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sysone::arena {
+
+struct JsonMember;
 
 struct Json {
     enum class Kind : std::uint8_t { kNull, kBool, kNumber, kNotFinite, kText, kList, kObject };
@@ -19,11 +20,16 @@ struct Json {
     std::int64_t micro = 0;  // the number in millionths, halves away from zero
     std::string text;
     std::vector<Json> items;
-    std::vector<std::pair<std::string, Json>> members;
+    std::vector<JsonMember> members;
 
     bool is(Kind wanted) const noexcept { return kind == wanted; }
     const Json* find(std::string_view key) const noexcept;
     std::int64_t integer() const noexcept { return micro / 1000000; }
+};
+
+struct JsonMember {
+    std::string key;
+    Json value;
 };
 
 struct JsonError {

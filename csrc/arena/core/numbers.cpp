@@ -11,15 +11,13 @@ namespace {
 std::uint64_t isqrt(std::uint64_t value) noexcept {
     if (value == 0) return 0;
     std::uint64_t root = 0;
-    std::uint64_t bit = std::uint64_t{1} << ((63 - std::countl_zero(value)) & ~1);
-    while (bit != 0) {
-        if (value >= root + bit) {
-            value -= root + bit;
-            root = (root >> 1) + bit;
-        } else {
-            root >>= 1;
-        }
-        bit >>= 2;
+    // without branches, which would be guessed wrong half of the time
+    for (std::uint64_t bit = std::uint64_t{1} << ((63 - std::countl_zero(value)) & ~1); bit != 0;
+         bit >>= 2) {
+        const std::uint64_t trial = root + bit;
+        const std::uint64_t fits = 0 - static_cast<std::uint64_t>(value >= trial);
+        value -= trial & fits;
+        root = (root >> 1) + (bit & fits);
     }
     return root;
 }
