@@ -1,7 +1,7 @@
 """The official framework's contract, for tests: its loop, its threads and their traps.
 
-Written from the contract in the framework's documentation, not from its code; the same tests run
-against the real one with ``--framework-dir``.
+Written from the framework's contract; the same tests run against its own base class where
+ARC_FRAMEWORK_DIR names a checkout.
 """
 
 import threading

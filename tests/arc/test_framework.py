@@ -1,10 +1,13 @@
 """Our adapter in the framework's loop, against the toolkit's own REST server on loopback."""
 
+import importlib
 import importlib.util
 import logging
+import os
 import shutil
 import sys
 import threading
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +44,36 @@ def load_standin() -> Any:
 standin = load_standin()
 
 
+def real_agent() -> type[Any] | None:
+    """The framework's own base class, from the checkout that ARC_FRAMEWORK_DIR names.
+
+    Its package's ``__init__`` imports many model libraries for its sample agents, so the package
+    is made here and only ``agents.agent`` and what that needs is taken from it.
+    """
+    folder = os.environ.get("ARC_FRAMEWORK_DIR")
+    if not folder:
+        return None
+    package = types.ModuleType("agents")
+    package.__path__ = [str(Path(folder) / "agents")]
+    sys.modules["agents"] = package
+    found: type[Any] = importlib.import_module("agents.agent").Agent
+    return found
+
+
+REAL = real_agent()
+
+
+@pytest.fixture(params=["contract", "framework"])
+def base(request: pytest.FixtureRequest) -> type[Any]:
+    """The base class that the adapter extends."""
+    if request.param == "contract":
+        found: type[Any] = standin.Agent
+        return found
+    if REAL is None:
+        pytest.skip("ARC_FRAMEWORK_DIR names no checkout of the official framework")
+    return REAL
+
+
 @pytest.fixture(params=["online", "competition"])
 def gateway(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
     """The toolkit's REST server over the golden game and two of ours; its mode and address."""
@@ -74,11 +107,11 @@ def client(mode: str, url: str, tmp_path: Path) -> Any:
     )
 
 
-def test_dress_rehearsal(gateway: tuple[str, str], tmp_path: Path) -> None:
+def test_dress_rehearsal(gateway: tuple[str, str], tmp_path: Path, base: type[Any]) -> None:
     """Three games in three threads over HTTP, in the gateway's mode."""
     mode, url = gateway
     arcade = client(mode, url, tmp_path)
-    agent_class = adapter(standin.Agent, max_actions=120)
+    agent_class = adapter(base, max_actions=120)
     assert agent_class.__name__.lower() == "qwenjevagent"
     agents, card = standin.swarm(agent_class, arcade, ["zz01-v1", "pmaz-v1", "pcyc-v1"])
     assert [agent.action_counter for agent in agents] == [agent._taken for agent in agents]
@@ -95,31 +128,31 @@ def test_dress_rehearsal(gateway: tuple[str, str], tmp_path: Path) -> None:
         assert environment.actions == agent.action_counter
 
 
-def test_max_actions_is_met_exactly() -> None:
+def test_max_actions_is_met_exactly(base: type[Any]) -> None:
     env = FakeEnv()
-    agent = make(adapter(standin.Agent, max_actions=90), env)
+    agent = make(adapter(base, max_actions=90), env)
     agent.main()
     assert len(env.sent) == 90
 
 
-def test_the_empty_first_frame_is_no_reason_for_a_reset() -> None:
+def test_the_empty_first_frame_is_no_reason_for_a_reset(base: type[Any]) -> None:
     env = FakeEnv()
-    agent = make(adapter(standin.Agent, max_actions=5), env)
+    agent = make(adapter(base, max_actions=5), env)
     agent.main()
     assert env.resets == 0
 
 
-def test_no_answer_does_not_end_the_game() -> None:
+def test_no_answer_does_not_end_the_game(base: type[Any]) -> None:
     env = FakeEnv(silent_at={3, 4})
-    agent = make(adapter(standin.Agent, max_actions=20), env)
+    agent = make(adapter(base, max_actions=20), env)
     agent.main()
     assert len(env.sent) == 20
     assert agent.no_answers == 2
 
 
-def test_an_environment_that_raises_does_not_end_the_game() -> None:
+def test_an_environment_that_raises_does_not_end_the_game(base: type[Any]) -> None:
     env = FakeEnv(raising_at={2})
-    agent = make(adapter(standin.Agent, max_actions=10), env)
+    agent = make(adapter(base, max_actions=10), env)
     agent.main()
     assert len(env.sent) == 10
     assert agent.player.errors["request"] == 1
@@ -132,10 +165,10 @@ def test_reasoning_is_small_json() -> None:
     assert len(found["top"]) == 3
 
 
-def test_every_click_arrives_as_chosen() -> None:
+def test_every_click_arrives_as_chosen(base: type[Any]) -> None:
     """Eight threads that share the enum's members, switched every microsecond."""
     n_agents, n_clicks = 8, 150
-    agent_class = adapter(standin.Agent, max_actions=n_clicks)
+    agent_class = adapter(base, max_actions=n_clicks)
     envs = [FakeEnv(available=(6,)) for _ in range(n_agents)]
     agents = [make(agent_class, env) for env in envs]
     chosen: list[list[tuple[int, int]]] = [[] for _ in agents]

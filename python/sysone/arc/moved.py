@@ -1,5 +1,6 @@
 """What moved: whether a rigid shift of some components explains a change."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,22 @@ class Moved:
     """Around all of them, before and after."""
     after: Box
     values: frozenset[int]
+    parts: tuple[tuple[int, Box, Box], ...] = ()
+    """Value, and box before and after, of each component."""
+
+    def of(self, values: frozenset[int]) -> "Moved | None":
+        """The components of some values alone; None if there are none."""
+        parts = tuple(part for part in self.parts if part[0] in values)
+        if not parts:
+            return None
+        return Moved(
+            self.dx,
+            self.dy,
+            _around([part[1] for part in parts]),
+            _around([part[2] for part in parts]),
+            frozenset(part[0] for part in parts),
+            parts,
+        )
 
 
 def find_moves(
@@ -79,6 +96,7 @@ def find_moves(
                     _around([box for box, _ in pairs]),
                     _around([other for _, other in pairs]),
                     frozenset(box[5] for box, _ in pairs),
+                    tuple((box[5], _box(box), _box(other)) for box, other in pairs),
                 ),
             )
         )
@@ -96,7 +114,11 @@ def _touched(
     return [tuple(row) for row in rows if row[5] != modal and row[4] <= limit]
 
 
-def _around(boxes: list[tuple[int, ...]]) -> Box:
+def _box(row: tuple[int, ...]) -> Box:
+    return row[0], row[1], row[2], row[3]
+
+
+def _around(boxes: Sequence[tuple[int, ...]]) -> Box:
     return (
         min(box[0] for box in boxes),
         min(box[1] for box in boxes),

@@ -11,6 +11,7 @@ from sysone.arc.candidates import objects
 from sysone.arc.frame import GAME_OVER
 from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Node, Noted
 from sysone.arc.observe import Observation
+from sysone.arc.pusher import push_plan
 from sysone.arc.walker import TriedAt, Walker
 from sysone_core import grids
 
@@ -20,6 +21,8 @@ PLANS: Final = 6
 """Plans a decision may throw away before it looks elsewhere."""
 STALE: Final = 24
 """Actions in a row without a new state after which the walker's plans are not trusted."""
+PUSH_PLANS: Final = 6
+"""Searches for a way to push that may fail in a level; each can cost a third of a second."""
 BLOCKED_TRIES: Final = 6
 """The same for the four directions, which a wall may have stopped."""
 IDLE_TRIES: Final = 3
@@ -83,6 +86,8 @@ class Explorer:
         self._clicks: Counter[Action] = Counter()
         """Clicks on objects in this level."""
         self._since_reset = RESET_EVERY
+        self._unpushable: set[int] = set()
+        """States from which no plan for the boxes was found."""
         self._stale = 0
         self._last_click_kind: tuple[int, int] | None = None
         self._order = list(range(1, 8))
@@ -103,7 +108,7 @@ class Explorer:
             # One that did nothing so far may have been blocked: it gets some more places.
             if effect is None or (not effect.changed and not self._idle(action, memory)):
                 return self._take(action)
-        planned = self._walk(observation, plain, node)
+        planned = self._walk(observation, plain, node, may_reset)
         if planned is not None:
             return planned
         if clicks:
@@ -120,6 +125,7 @@ class Explorer:
                 walker.learn_goal(before.grid, action)
                 self._clicks.clear()
             self._route = []
+            self._unpushable.clear()
             self._stale = 0
             self._tried_at.clear()
             walker.start_level(after.grid)
@@ -153,10 +159,23 @@ class Explorer:
         self._entering = frozenset()
         return action
 
-    def _walk(self, observation: Observation, plain: list[Action], node: Node) -> Action | None:
+    def _walk(
+        self, observation: Observation, plain: list[Action], node: Node, may_reset: bool
+    ) -> Action | None:
         walker = self.walker
         if not walker.ready or walker.box is None or self._stale > STALE:
             return None
+        failed = self._unpushable
+        if not self._route and observation.masked_hash not in failed and len(failed) < PUSH_PLANS:
+            pushes = push_plan(walker, observation.grid, observation.mask)
+            if pushes is None:
+                if walker.pushed:
+                    failed.add(observation.masked_hash)
+                if walker.pushed and may_reset and self._since_reset > RESET_EVERY:
+                    self._since_reset = 0
+                    return self._take(RESET)
+            else:
+                self._route, self._entering = pushes, frozenset()
         for _ in range(PLANS):
             if not self._route:
                 plan = walker.plan(observation.grid, observation.mask, self._tried_at)

@@ -18,7 +18,7 @@ Grid = NDArray[np.uint8]
 Place = tuple[int, int]
 
 # What a target is worth, in steps that one would walk further for a better one.
-GOAL, UNKNOWN, TREASURE, NEW_PLACE, SPENT_GOAL, LARGE_AREA = 0, 4, 2, 14, 12, 10
+GOAL, UNKNOWN, TREASURE, NEW_PLACE, SPENT_GOAL, LARGE_AREA = 0, 4, 2, 30, 12, 10
 LARGE_SHARE: Final = 0.04
 """Share of the grid from which on a value is taken for a wall or floor, and touched last."""
 MAX_PLACES: Final = 3000
@@ -105,6 +105,7 @@ class Walker:
         """Learn from an action within a level; ``moves`` are empty where nothing changed."""
         if action.is_click:
             return
+        moves = self._split(moves)
         own = self._own(moves, action.id)
         ahead = self._ahead(before, action.id)
         if died:
@@ -123,8 +124,15 @@ class Walker:
             return
         self._n_moves += 1
         entered = _values(before, own.after, own.before)
-        shoved = [move for move in moves if move is not own and move.values & entered]
-        if shoved:
+        # Pushed is what stood where the player stands now, and made the same step.
+        shoved = [
+            move
+            for move in moves
+            if move is not own
+            and (move.dx, move.dy) == (own.dx, own.dy)
+            and any(_overlap(part[1], own.after) for part in move.parts)
+        ]
+        if shoved or entered & self.pushed:
             self.pushed |= entered & frozenset().union(*(move.values for move in shoved))
         else:
             if self._under:
@@ -167,6 +175,15 @@ class Walker:
             return
         self.events += 1
         self._reopen = set(self.blocked)
+
+    def _split(self, moves: list[Moved]) -> list[Moved]:
+        """The player apart from what it pushes, which moves by the same step."""
+        split: list[Moved] = []
+        for move in moves:
+            own = move.of(self.values) if self.values < move.values else None
+            rest = move.of(move.values - self.values) if own is not None else None
+            split += [own, rest] if own is not None and rest is not None else [move]
+        return split
 
     def _own(self, moves: list[Moved], action_id: int) -> Moved | None:
         """Which of the things that moved is the player: the one that obeys."""
@@ -291,14 +308,14 @@ class Walker:
         """What a target of these values costs beyond its distance; None for no target."""
         if not hit or hit & self.deadly:
             return None
+        if hit & self.treasure:
+            return GOAL if hit & set(self.goals) else TREASURE
         if hit & set(self.goals):
             if not self._is_spent(hit):
                 return GOAL
             # A goal that did nothing is tried again after something happened.
             waiting = [value for value in hit if value in self.spent]
             return SPENT_GOAL if any(self.spent[v] < self.events for v in waiting) else None
-        if hit & self.treasure:
-            return TREASURE
         if hit & blocked or hit & self.pushed:
             return None
         unknown = hit - self.passable
