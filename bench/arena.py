@@ -102,7 +102,10 @@ def verify() -> Direct:
     while not game.ended:
         for side in TEAMS:
             text = json.dumps(
-                {str(s): {"fire": True, "spin": game.tick % 7 / 10, "move": [0.5, 0]} for s in line}
+                {
+                    str(s): {"fire": s != 2, "spin": game.tick % 7 / 10, "move": [0.5, 0]}
+                    for s in line  # slot 2 is the engineer, which has no launcher
+                }
             ).encode()
             assert game.act(side, text) is None
             recorder.acted(side, text)
