@@ -215,7 +215,7 @@ def test_a_logistic_head_learns_which_products_count(tmp_path: Path) -> None:
     encoder = EmbeddedEncoder()
     heads = load_heads(tmp_path / "shades.json", encoder=encoder.identity, width=encoder.width)
     assert isinstance(heads.action, LogisticHead)
-    assert heads.action.weight.mean() == pytest.approx(1, abs=1e-2)
+    assert heads.action.weight.std() > 0
     model = CosineModel(heads, Embeddings(encoder, 0), 0)
     plain = embedded_models(encoder)[1]
     # A regression may not make what it was fitted to worse.

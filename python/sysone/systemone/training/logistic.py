@@ -17,7 +17,7 @@ from sysone.systemone.encoder import Encoder
 from sysone.systemone.training.examples import Example
 from sysone.systemone.training.residual import Texts, cosines, fit_scale, lay_out
 
-# Where the weights start, and the mean towards which the penalty draws them: a usual scale.
+# Where the weights start, and where the penalty draws them: a usual scale.
 FIRST_SCALE = 12.0
 
 
@@ -26,14 +26,14 @@ class LogisticConfig:
     """How a logistic head is fitted."""
 
     penalty: float = 0.01
-    """Weight of the weights' variance."""
+    """Of the mean squared distance of the weights from plain scaled cosine."""
     iterations: int = 200
     """At most so many steps of L-BFGS."""
 
 
 @dataclass(frozen=True)
 class FittedLogistic:
-    """Relative weights [width] with mean 1, and the scale fitted on the calibration."""
+    """Weights [width], 1 where they are as at the start, and the scale fitted afterwards."""
 
     weight: npt.NDArray[np.float32]
     scale: float
@@ -62,11 +62,11 @@ def train_logistic(
             "qd,qod->qo", state_vectors[data.states] * weight, candidate_vectors[data.candidates]
         ).masked_fill(data.padding, -torch.inf)
         found = torch.nn.functional.cross_entropy(logits, data.targets)
-        found = found + config.penalty * weight.var(correction=0)
+        found = found + config.penalty * (weight - FIRST_SCALE).square().mean()
         found.backward()
         return found
 
     optimiser.step(loss)
-    relative = weight.detach() / weight.detach().mean()
+    relative = weight.detach() / FIRST_SCALE
     found = cosines(held_out, state_vectors * relative, candidate_vectors)
     return FittedLogistic(relative.numpy(), fit_scale(found, held_out.targets))

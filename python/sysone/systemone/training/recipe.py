@@ -66,6 +66,8 @@ def train_files(
     Raises `ExampleError` for a bad file, a seed kept for evaluation, or seeds in both files.
     Questions that both files share (another seed can meet the same moment) leave calibration.
     """
+    # One thread: sums in one order, so that the same command gives the same bytes.
+    torch.set_num_threads(1)
     training = read_examples(questions)
     fitting = unseen(read_examples(calibration), training, str(calibration))
     refuse_seeds(training, held_out_seeds, str(questions))
