@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sysone.drive.backend import SensorSpec, Setup
 from sysone.drive.cli import app
+from sysone.drive.drivers import AutopilotDriver
+from sysone.drive.embedded import EmbeddedBackend
+from sysone.drive.executor import DriveConfig, drive_route
 from sysone.drive.opendrive import read_map
 from sysone.drive.planning import densify
-from sysone.drive.routes import RouteError, read_routes, subset
+from sysone.drive.routes import Route, RouteError, read_routes, subset
 from sysone.drive.shipped import find_routes, map_of
 
 DATA = Path(__file__).parent.parent / "data" / "drive"
@@ -172,3 +176,38 @@ def test_sparse_keypoints_are_planned_through() -> None:
         densify([(150.0, 1.75, 0.0), (20.0, 1.75, 0.0)], straight)
     with pytest.raises(RouteError, match="1 waypoints, expected at least 2"):
         densify([(0.0, 0.0, 0.0)], road_map)
+
+
+@pytest.mark.parametrize("control", ["lights", "stops", "none"])
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_generated_maps_are_driven(tmp_path: Path, control: str, lanes: int) -> None:
+    """Written by the command, read back, planned across and driven by the autopilot."""
+    path = tmp_path / "grid.xodr"
+    options = ["--rows", "3", "--columns", "4", "--spacing", "100", "--lanes", str(lanes)]
+    done = runner.invoke(app, ["map", "gen", str(path), *options, "--control", control])
+    assert done.exit_code == 0, done.output
+    road_map = read_map(path)
+    assert len([r for r in road_map.roads.values() if r.junction < 0]) == 17
+    kinds = {signal.type for signal in road_map.signals}
+    assert kinds == {"lights": {"1000001"}, "stops": {"206"}, "none": set()}[control]
+    side = lanes * 3.5 - 1.75
+    route = Route(1, "Grid", [(-110.0, side, 0.0), (110.0, 100.0 + side, 0.0)])
+    outcome = drive_route(
+        route,
+        Setup(road_map, 0.05, 0),
+        EmbeddedBackend(),
+        AutopilotDriver(),
+        DriveConfig(sensors=SensorSpec(camera="none")),
+    )
+    assert outcome.scores["per_tick"].status == "Perfect"
+
+
+def test_generated_maps_have_bounds(tmp_path: Path) -> None:
+    for options, message in (
+        (["--rows", "0"], "rows is 0, expected 1 to 30"),
+        (["--spacing", "3"], "spacing is 3, expected 40 to 2000 m"),
+        (["--control", "x"], "control is 'x', expected lights, stops or none"),
+    ):
+        done = runner.invoke(app, ["map", "gen", str(tmp_path / "x.xodr"), *options])
+        assert done.exit_code == 10
+        assert message in done.output

@@ -343,7 +343,7 @@ def test_the_server_says_who_holds_the_port() -> None:
             AgentSocketServer("0.0.0.0", 0)
         assert first.accept(0.05) is False
         with pytest.raises(AgentGone, match="no model is connected"):
-            first.send_tick(b"{}\n", 1)
+            first.ask(b"{}\n", 1)
     finally:
         first.close()
 

@@ -1,5 +1,6 @@
 """The model's side by itself: the kit on an older Python, the wire under bad input."""
 
+import json
 import os
 import random
 import shutil
@@ -52,7 +53,7 @@ def exchange(command: list[str], environment: dict[str, str] | None = None) -> l
         ready = server.start_route(wire.dumps(start), "0.2")
         head = TickHead(1, 3.0, 1.0, 0.05, [0.0, 0.0, 0.0], 1.57, [4, 6, 3], 9)
         picture = np.zeros((4, 6, 3), np.uint8)
-        reply = server.send_tick(TickEncoder().encode(head, picture), 1, warmup=True)
+        reply = server.ask(TickEncoder().encode(head, picture), 1, warmup=True)
         bye = server.end_route(b'{"type":"route_end","route_id":1}\n')
         server.close()
         output, _ = process.communicate(timeout=60)
@@ -182,7 +183,7 @@ def test_three_failures_in_a_row_end_the_service() -> None:
         b'"rgb_shape":[1,1,3],"rgb_b64":"AAAA"}\n'
     )
     for tick in (1, 2, 3):
-        assert server.send_tick(line % tick, tick) is None
+        assert server.ask(line % tick, tick) is None
         assert server.last_error == "agent: RuntimeError: no weights"
     thread.join(30.0)
     assert codes == [14]
@@ -383,6 +384,27 @@ def test_line_readers_agree(chunks: list[bytes], limit: int) -> None:
     assert lines(compiled) == lines(plain)
 
 
+def test_the_public_names() -> None:
+    """What harnesses import; a tick may be a dictionary."""
+    import sysone.drive as public
+
+    server = public.AgentSocketServer(port=0)
+    service = Service(StubAdapter(), "stub", allow_sensor_mismatch=True)
+    client = socket.create_connection(("127.0.0.1", server.port))
+    threading.Thread(target=service.serve, args=(client,), daemon=True).start()
+    assert server.accept(30.0)
+    server.start_route(START + b"\n", "0.2")
+    reply = server.send_tick(json.loads(GOOD))
+    assert reply is not None
+    assert set(reply) >= {"throttle", "brake", "steer"}
+    with pytest.raises(ValueError, match="tick is None, expected a whole number"):
+        server.send_tick({})
+    server.close()
+    assert public.carla_to_gps(0.0, 0.0) == (0.0, 0.0)
+    assert public.score_route(1, [], 10.0).status == "Failed"
+    assert {"TickRecord", "RouteScore", "PENALTY_VALUE_DICT", "gps_to_carla"} <= set(public.__all__)
+
+
 def test_a_line_is_bounded_on_both_ends() -> None:
     server = AgentSocketServer(port=0, max_message_bytes=1000)
     client = socket.create_connection(("127.0.0.1", server.port))
@@ -390,6 +412,6 @@ def test_a_line_is_bounded_on_both_ends() -> None:
     thread = threading.Thread(target=client.sendall, args=(b"x" * 100_000,), daemon=True)
     thread.start()
     with pytest.raises(AgentGone, match="too_large"):
-        server.send_tick(b"{}\n", 1)
+        server.ask(b"{}\n", 1)
     client.close()
     server.close()

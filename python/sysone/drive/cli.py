@@ -392,6 +392,26 @@ def map_show(
     typer.echo(json.dumps(found, indent=1))
 
 
+@map_app.command("gen")
+def map_gen(
+    out: Annotated[Path, typer.Argument(help="File to write.")],
+    rows: Annotated[int, typer.Option()] = 3,
+    columns: Annotated[int, typer.Option()] = 3,
+    spacing: Annotated[float, typer.Option(help="Metres.")] = 160.0,
+    lanes: Annotated[int, typer.Option(help="In each direction.")] = 1,
+    control: Annotated[str, typer.Option(help="lights, stops or none.")] = "lights",
+) -> None:
+    """Write a grid map in OpenDRIVE."""
+    from sysone.drive.mapgen import grid_map
+    from sysone.runs.atomic import write_text
+
+    try:
+        write_text(out, grid_map(rows, columns, spacing, lanes, control))
+    except (ValueError, RunError) as error:
+        fail(error, BAD_CONFIG)
+    typer.echo(str(out))
+
+
 def main() -> NoReturn:
     """The command as a program; does not return."""
     try:

@@ -152,7 +152,7 @@ class SocketDriver:
                 self.server.heartbeat()
         else:
             payload = self._payload(tick, frame)
-        reply = self.server.send_tick(payload, tick, warmup=tick <= WARMUP_TICKS)
+        reply = self.server.ask(payload, tick, warmup=tick <= WARMUP_TICKS)
         if reply is None or drop:
             self.timeouts += 1
             if self.timeouts >= self.max_timeouts:
