@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from sysone.arc import toolkit
 from sysone.arc.cli import app
+from sysone.arc.collect import read_trace
 from sysone.arc.decide import Agent
 from sysone.arc.env import make_env
 from sysone.arc.evaluate import compare, resolve_games
@@ -98,6 +99,22 @@ def test_resume_plays_only_what_is_missing() -> None:
     after = report()
     assert after["games"]["mock0"]["seconds"] == 123.0
     assert without_times(after) == without_times(kept)
+
+
+def test_recording_writes_a_trace_of_every_game() -> None:
+    arguments = ["--games", "mock0 mock1", "--max-actions", "20"]
+    assert run("eval", *arguments, "--record", "kept").exit_code == 0
+    recorded = report()
+    for game in ("mock0", "mock1"):
+        lines = list(read_trace(Path("kept") / game / "seed0.jsonl"))
+        assert len(lines) == 1 + 20 + 1
+        assert lines[-1]["end"]["actions"] == 20
+    assert run("eval", *arguments).exit_code == 0
+    plain = report()
+    assert without_times(plain["games"]) == without_times(recorded["games"])
+    Path("full").write_text("no folder")
+    assert run("eval", *arguments, "--record", "full").exit_code == 0
+    assert report()["games"]["mock0"]["errors"] == {"recording": 1}
 
 
 def test_resume_refuses_another_run_by_name() -> None:

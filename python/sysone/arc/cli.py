@@ -97,6 +97,9 @@ def evaluate(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the report that is there.")
     ] = False,
+    record: Annotated[
+        str, typer.Option(metavar="DIR", help="Write a trace of every game, as collect does.")
+    ] = "",
     json_: Annotated[bool, typer.Option("--json", help="The report on stdout too.")] = False,
     list_games: Annotated[
         bool, typer.Option("--list-games", help="Say which games there are, and end.")
@@ -135,6 +138,7 @@ def evaluate(
             raw_policy=raw_policy,
             rules=rules.value,
             human_cutoff=human_cutoff,
+            record=record,
             seeds=seeds,
         )
         code = _evaluate(options, out, resume, jobs, json_)

@@ -222,6 +222,8 @@ def record_game(
         played.errors["recording"] = failures
     row = played.row()
     row["repaired_frames"] = agent.watcher.repaired_frames
+    if played.broken or agent.guard.given_up:
+        row["ended_by"] = played.broken or "given up"
     attempt(lambda: writer.end(row))
     return row, failures
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from sysone.arc.collect import TraceWriter, record_game
 from sysone.arc.decide import Agent
 from sysone.arc.env import MOCKS, RuleSet, make_env
 from sysone.arc.observe import STATE_VERSION
@@ -49,6 +50,8 @@ class Options(msgspec.Struct, frozen=True):
     seeds: list[int] = msgspec.field(default_factory=lambda: [0])
     raw_policy: bool = False
     checkpoint: str = ""
+    record: str = ""
+    """Folder for a trace of every game that an agent of ours plays; empty: none."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -111,6 +114,17 @@ def play_job(job: Job) -> dict[str, Any]:
     # Without a model of ours a hybrid is the explorer, and says so in every report.
     model = job.policy in MODELS
     agent = Agent(make_policy("heuristic" if model else job.policy, job.seed))
+    if options.record and job.policy == options.policy:
+        try:
+            writer = TraceWriter(
+                Path(options.record) / job.game / f"seed{job.seed}.jsonl", env.game_id, job.seed
+            )
+        except RunError:
+            agent.errors["recording"] += 1  # the game is played all the same
+        else:
+            row, _ = record_game(env, agent, limits, writer)
+            writer.close()
+            return row
     played = play_game(env, agent, limits)
     row = played.row()
     if played.broken:
