@@ -289,6 +289,23 @@ def test_actors_meet_the_autopilot(routes: dict[int, Route], mini_grid: RoadMap)
         drive(routes[10000], mini_grid, AutopilotDriver(), setup={"actors": [{"kind": "ufo"}]})
 
 
+@pytest.mark.parametrize(("speed", "count"), [(5.0, 1), (30.0, 0)])
+def test_an_emergency_vehicle_must_get_through(
+    routes: dict[int, Route], mini_grid: RoadMap, speed: float, count: int
+) -> None:
+    """One that comes from behind in the lane, and one that has a lane of its own."""
+    script = {"kind": "emergency", "s": -20, "speed": speed, "offset": 0.0 if count else -4.0}
+    if not count:
+        script["s"] = 30
+    outcome = drive(
+        routes[10000], mini_grid, AutopilotDriver(), lights="green", setup={"actors": [script]}
+    )
+    for profile in ("bench2drive", "per_tick"):
+        name = "yield_emergency_vehicle_infractions"
+        assert lists(outcome, profile).get(name, 0) == count
+    assert outcome.scores["per_tick"].score_penalty == (0.7 if count else 1.0)
+
+
 def test_a_stub_hits_what_stands_in_its_way(routes: dict[int, Route], mini_grid: RoadMap) -> None:
     outcome = drive(
         routes[10000],

@@ -504,6 +504,10 @@ class Criteria:
         self._events += new
         return new
 
+    def add(self, events: Sequence[Event]) -> None:
+        """Take events that others saw, such as those of scenario scripts."""
+        self._events += events
+
     def close(self, now: Moment) -> list[Event]:
         """Events that the end of the drive brings, whatever ended it."""
         event = self.min_speed.end(now)

@@ -241,12 +241,24 @@ def _loop(
         store.append(_record(tick, frame, ego, lane, backend, criteria, applied, new, moving))
         watch(tick, criteria.completion.percent, "driving")
         if criteria.end is not None:
+            criteria.add(_not_let_through(moment, backend))
             return
         drop = injector.before_step(tick) if injector.faults else False
         applied = driver.decide(tick, frame, ego, drop)
         if injector.faults:
             applied = replace(applied, control=injector.control(applied.control, tick))
         backend.apply(applied.control)
+
+
+def _not_let_through(now: Moment, backend: Backend) -> list[Event]:
+    """An emergency vehicle that is still behind at the end was not let through."""
+    cos, sin = math.cos(now.yaw), math.sin(now.yaw)
+    text = "Agent failed to yield to an emergency vehicle"
+    return [
+        Event("yield_emergency", now.tick, now.t, text)
+        for actor in backend.actors()
+        if actor.role == "emergency" and (actor.x - now.x) * cos + (actor.y - now.y) * sin < 0.0
+    ]
 
 
 def _background(backend: Backend) -> float | None:

@@ -16,6 +16,8 @@ GAP_M: Final = 2.0
 HEADWAY_S: Final = 1.5
 ACCELERATION: Final = 1.5
 DECELERATION: Final = 2.0
+FOLLOW_M: Final = 10.0
+"""An emergency vehicle stays this far behind whoever blocks it."""
 KINDS: Final = ("static", "lead", "walker", "oncoming", "emergency")
 
 SHAPES: Final[dict[str, tuple[str, float, float, float]]] = {
@@ -110,7 +112,7 @@ def make_scripts(scripts: Sequence[Mapping[str, Any]], route: RouteLine) -> list
         actor = Actor(
             101 + number,
             str(script.get("type", name)),
-            "scenario",
+            "emergency" if kind == "emergency" else "scenario",
             0.0,
             0.0,
             0.0,
@@ -144,6 +146,8 @@ def move_scripted(scripted: Scripted, route: RouteLine, t: float, dt: float, ego
     for at, value in scripted.profile:
         if t >= at:
             speed = value
+    if scripted.kind == "emergency" and 0.0 < ego_s - scripted.s < FOLLOW_M:
+        speed = 0.0  # it waits to be let through
     actor.speed = speed
     scripted.s += (-speed if scripted.kind == "oncoming" else speed) * dt
     _place(scripted, route)
