@@ -23,7 +23,7 @@ if(SYSONE_PYTHON)
     csrc/arena/bindings_match.cpp
     csrc/arena/bindings_numbers.cpp)
   set_source_files_properties(csrc/arena/bindings.cpp PROPERTIES COMPILE_DEFINITIONS
-    "ARENA_VERSION=\"1.0.0\";ARENA_SOURCES_SHA256=\"${arena_sha256}\"")
+    "ARENA_VERSION=\"1.0.1\";ARENA_SOURCES_SHA256=\"${arena_sha256}\"")
   target_link_libraries(_arena PRIVATE arena sysone_warnings)
   install(TARGETS _arena DESTINATION sysone_core)
 endif()

@@ -7,7 +7,9 @@
 namespace sysone::arena {
 namespace {
 
-constexpr Wide kSigma = 37837;  // standard deviation of the sum below
+constexpr Wide kStraight = 1000000;          // mm/s, so fast that there is no drop
+constexpr Wide kLongestFlightUs = 10000000;  // keeps the squares below within 64 bits
+constexpr Wide kSigma = 37837;               // standard deviation of the sum below
 
 // The sum of four uniform 16-bit numbers about its mean.
 Wide normal(std::uint32_t w0, std::uint32_t w1) {
@@ -20,7 +22,10 @@ Wide distance(Wide x, Wide y, Wide z) {
 
 }  // namespace
 
-Wide Sim::muzzle_speed(int i) const { return std::max<Wide>(model(i).muzzle_speed_mm_s, 1000); }
+// A robot without a launcher looks straight at things.
+Wide Sim::muzzle_speed(int i) const {
+    return model(i).calibre == 0 ? kStraight : std::max<Wide>(model(i).muzzle_speed_mm_s, 1000);
+}
 
 // Time of flight in microseconds, from the straight distance; the target first as it stands, then
 // twice where it will be, with the drop.
@@ -39,13 +44,16 @@ Sim::Aiming Sim::lead(int i, View target, Word vx, Word vy, Wide inset_um, Wide 
     };
     Wide px = 0, py = 0;
     plate(px, py);
-    Wide flight_us = distance(px, py, z - from.z) * 1000 / speed;
+    const auto flight = [&] {
+        return std::min(distance(px, py, z - from.z) * 1000 / speed, kLongestFlightUs);
+    };
+    Wide flight_us = flight();
     for (int refinement = 0; refinement < 2; ++refinement) {
         x = target.x + Wide{vx} * flight_us / 1000;
         y = target.y + Wide{vy} * flight_us / 1000;
         z = target.z + s().gravity_mm_s2 * flight_us * flight_us / 2 / 1000000000;
         plate(px, py);
-        flight_us = distance(px, py, z - from.z) * 1000 / speed;
+        flight_us = flight();
     }
     return {true, atan2(py, px), turn_between(0, atan2(z - from.z, length(px, py)))};
 }
