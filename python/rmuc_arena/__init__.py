@@ -21,10 +21,14 @@ class _Alias(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return importlib.import_module(_TARGET + spec.name[len(__name__) :])
+        module = importlib.import_module(_TARGET + spec.name[len(__name__) :])
+        spec.loader_state = module.__spec__
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing: the module was executed under its own name."""
+        """The module was executed under its own name, and gets its own spec back."""
+        if module.__spec__ is not None and module.__spec__.loader is self:
+            module.__spec__ = module.__spec__.loader_state
 
 
 sys.meta_path.insert(0, _Alias())

@@ -259,6 +259,10 @@ def test_the_alias_is_the_package_itself() -> None:
 
     assert rmuc_arena.lineup is sysone.arena.lineup
     assert rmuc_arena.rules.settings is sysone.arena.rules.settings
+    # and stays what it was: its own name, its own package data
+    assert sysone.arena.rules.__spec__ is not None
+    assert sysone.arena.rules.__spec__.name == "sysone.arena.rules"
+    assert sysone.arena.rules.settings.data("field.json")
 
 
 def test_the_manuals_first_strategy_from_an_empty_folder(tmp_path: Path) -> None:
