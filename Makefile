@@ -9,7 +9,7 @@
 ## make drive-proof  fifty kill -9, 240,000 mutated lines, and the drive tests with and without carla
 ## make asan        the core's tests with the core under AddressSanitizer and UBSan
 ## make arc-soak    a million random actions over every practice game
-## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers
+## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers, its strategies over 64 seeds
 ## make clean       remove the build and the environment
 PYTHON ?= python3
 VENV   ?= .venv
@@ -117,7 +117,8 @@ arc-soak: $(STAMPS)/install $(STAMPS)/test
 	ARC_SOAK_ACTIONS=1000000 $(BIN)/python -m pytest -q -n auto tests/arc/test_soak.py
 
 arena-proof: $(STAMPS)/install $(STAMPS)/test
-	ARENA_PROOF=full $(BIN)/python -m pytest -q -n auto --timeout 1800 tests/arena/test_core_golden.py
+	ARENA_PROOF=full $(BIN)/python -m pytest -q -n auto --timeout 3600 \
+	  tests/arena/test_core_golden.py tests/arena/test_strength.py
 
 # An environment beside ours that has a carla client.
 build/drive/carla: $(STAMPS)/install $(STAMPS)/test
