@@ -17,7 +17,7 @@ from sysone.trex.answers import Answers, answers_of, learn_recording
 from sysone.trex.arena import Arena
 from sysone.trex.ask import Prompt
 from sysone.trex.baselines import POLICIES, play_baselines
-from sysone.trex.interrupt import RunInterrupted
+from sysone.trex.interrupt import RunInterrupted, interrupts_kept
 from sysone.trex.latency import Latency, landing
 from sysone.trex.pilot import CourseStyle, Pilot, PremiseRule
 from sysone.trex.player import RemoteBrain
@@ -145,9 +145,10 @@ def play(options: Options, out: Path, progress: Progress) -> Results:
     """
     rows: list[SeedRow] = []
     try:
-        with ExitStack() as stack:
-            play_one = _player(options, progress, stack)
+        with interrupts_kept() as check, ExitStack() as stack:
+            play_one = _player(options, progress, stack, check)
             for seed in range(options.seed, options.seed + options.seeds):
+                check()
                 row = play_one(seed)
                 write_results(out, _results(options, [*rows, row]))
                 rows.append(row)
@@ -162,12 +163,14 @@ def play(options: Options, out: Path, progress: Progress) -> Results:
         raise RunInterrupted(f"interrupted; kept {kept}") from None
 
 
-def _player(options: Options, progress: Progress, stack: ExitStack) -> Callable[[int], SeedRow]:
-    """Who plays a seed; what it needs is put on ``stack``."""
+def _player(
+    options: Options, progress: Progress, stack: ExitStack, check: Callable[[], None]
+) -> Callable[[int], SeedRow]:
+    """Who plays a seed; what it needs is put on ``stack``, and it calls ``check`` as it goes."""
     record = stack.enter_context(RecordingFile(options.record)) if options.record else None
     if options.latency is None:
         base_url = stack.enter_context(_endpoint(options))
-        return lambda seed: play_seed(options, seed, base_url, progress, record)
+        return lambda seed: play_seed(options, seed, base_url, progress, record, check)
     answers = stack.enter_context(closing(open_answers(options)))
     conditions = replace(options.conditions(options.latency), lockstep=options.lockstep)
     return lambda seed: _play_virtual(options, conditions, answers, seed, record)
@@ -221,8 +224,11 @@ def play_seed(
     base_url: str | None,
     progress: Progress,
     record: RecordingFile | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> SeedRow:
     """Play one seed in real time (or lockstep) with a player process of its own.
+
+    ``check`` is called between frames; it raises when the run is to end.
 
     Raises:
         PlayerError: the player could not be started or warmed up.
@@ -249,7 +255,7 @@ def play_seed(
         workers = Workers(pilot, brain)
         try:
             arena.start()
-            _run(arena, pilot, options.frames, task)
+            _run(arena, pilot, options.frames, task, check)
             with pilot.lock:
                 if recorder is not None:
                     recorder.close(arena.frame)
@@ -263,10 +269,11 @@ def play_seed(
         task.finish()
 
 
-def _run(arena: Arena, pilot: Pilot, frames: int, task: Task) -> None:
+def _run(arena: Arena, pilot: Pilot, frames: int, task: Task, check: Callable[[], None]) -> None:
     """Real time counts the arena's frames, lockstep those that the game played."""
     shown = 0
     while (done := _done(arena, pilot)) < frames:
+        check()
         # Never past the end, so that every undisturbed seed has the same score.
         arena.advance(most=frames - done)
         pilot.game.drain_events()
