@@ -58,7 +58,7 @@ def matches(texts: dict[str, str], pattern: re.Pattern[str]) -> list[str]:
 
 
 def test_the_patterns_see_what_they_forbid() -> None:
-    for text in ("/work/main", "see /root", "'/tmp/x.json'", "=/home/me", "(/mnt/disk"):
+    for text in ("/work/x", "see /root", "'/tmp/x.json'", "=/home/me", "(/mnt/disk"):
         assert MACHINE_PATH.search(text), text
     for text in ("a/work/b", "https://host/home", "{path}/tmp", "/tmpfs", "/workers", "./root/x"):
         assert not MACHINE_PATH.search(text), text
