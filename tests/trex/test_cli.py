@@ -267,6 +267,8 @@ def test_an_interrupt_leaves_the_finished_seeds(endpoint: FakeEndpoint, tmp_path
         text=True,
         # A group of its own, so that the interrupt reaches the player's process as from a terminal.
         start_new_session=True,
+        # A shell starts its background jobs with interrupts ignored, which is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         deadline_s = time.monotonic() + GENEROUS_S

@@ -9,6 +9,14 @@ import pytest
 from sysone.trex.interrupt import interrupts_held, interrupts_kept
 
 
+@pytest.fixture(autouse=True)
+def python_raises_interrupts():
+    """As usual; a shell starts its background jobs with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt():
     signal.raise_signal(signal.SIGINT)
 
