@@ -17,10 +17,11 @@ from sysone.arc.cli import app
 from sysone.arc.collect import read_trace
 from sysone.arc.decide import Agent
 from sysone.arc.env import make_env
-from sysone.arc.evaluate import compare, resolve_games
+from sysone.arc.jobs import resolve_games
 from sysone.arc.play import TIMES, Limits, play_game
 from sysone.arc.policy import make_policy
 from sysone.arc.practice.build import SUITE, held_out_ids
+from sysone.arc.report import compare
 from sysone.arc.score import interval
 from sysone.runs.errors import RunError
 

@@ -13,10 +13,11 @@ import pytest
 from sysone.arc import decide
 from sysone.arc.actions import RESET, Action, simple
 from sysone.arc.collect import TraceWriter, record_game
-from sysone.arc.decide import FAILURES_IN_A_ROW, Agent, Breaker
+from sysone.arc.decide import FAILURES_IN_A_ROW, Agent
 from sysone.arc.env import MockEnv
 from sysone.arc.frame import NOT_FINISHED, Frame
 from sysone.arc.play import Limits, play_game
+from sysone.arc.wake import Breaker
 
 
 def mock() -> MockEnv:

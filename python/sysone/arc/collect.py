@@ -16,7 +16,8 @@ import msgspec
 
 from sysone.arc.actions import Action
 from sysone.arc.candidates import build_candidates
-from sysone.arc.decide import HEURISTIC, Agent, StepRecord
+from sysone.arc.decide import HEURISTIC, MODEL, Agent, StepRecord, System1
+from sysone.arc.endpoint import system1_at
 from sysone.arc.env import Env, RuleSet, make_env
 from sysone.arc.frame import Frame
 from sysone.arc.observe import Observation
@@ -40,6 +41,9 @@ class Settings(msgspec.Struct, frozen=True):
     epsilon: float = EPSILON
     seed: int = 0
     policy: str = "heuristic"
+    system1: str = ""
+    """Address of a System One endpoint, or ``embedded``, which decides then."""
+    system1_model: str = ""
     rules: RuleSet = "competition"
     time_limit_s: float = 0.0
     """Stop between episodes once so much time has passed; 0: never."""
@@ -48,8 +52,11 @@ class Settings(msgspec.Struct, frozen=True):
 class EpsilonAgent(Agent):
     """An agent that takes a candidate at random now and then."""
 
-    def __init__(self, policy_name: str, seed: int, epsilon: float) -> None:
-        super().__init__(make_policy(policy_name, seed))
+    def __init__(
+        self, policy_name: str, seed: int, epsilon: float, system1: System1 | None = None
+    ) -> None:
+        name = "heuristic" if system1 is not None else policy_name
+        super().__init__(make_policy(name, seed), system1=system1)
         self._epsilon = epsilon
         self._draws = random.Random(seed)
 
@@ -57,7 +64,8 @@ class EpsilonAgent(Agent):
         """Mostly the policy's decision."""
         action, record = super().decide()
         seen = self.observation
-        if record.source == HEURISTIC and seen is not None and self._draws.random() < self._epsilon:
+        free = record.source in (MODEL, HEURISTIC)
+        if free and seen is not None and self._draws.random() < self._epsilon:
             candidates = build_candidates(seen)
             action = self._draws.choice(candidates)
             record = StepRecord("epsilon", len(candidates), 1 / len(candidates))
@@ -218,6 +226,7 @@ def record_game(
 
     played = play_game(env, Recorder(), limits)
     played.errors = dict(agent.errors)
+    played.system2_calls = dict(agent.waker.calls)
     if failures:
         played.errors["recording"] = failures
     row = played.row()
@@ -237,6 +246,7 @@ def collect(
         RunError: a game does not start, or the folder cannot be written.
     """
     start_s = time.monotonic()
+    system1 = system1_at(settings.system1, settings.system1_model) if settings.system1 else None
     counts = {"episodes": 0, "skipped": 0, "steps": 0, "levels": 0, "recording_failures": 0}
     stopped = False
     rows: dict[str, list[dict[str, Any]]] = {}
@@ -252,7 +262,7 @@ def collect(
             else:
                 seed = crc32(f"{settings.seed}:{game_id}:{episode}".encode())
                 env = make_env(game_id, environments_dir, settings.rules)
-                agent = EpsilonAgent(settings.policy, seed, settings.epsilon)
+                agent = EpsilonAgent(settings.policy, seed, settings.epsilon, system1)
                 writer = TraceWriter(path, env.game_id, episode)
                 limits = Limits(settings.max_actions, time_limit_s=float("inf"))
                 _, failures = record_game(env, agent, limits, writer)

@@ -13,11 +13,13 @@ from typing import Final, Protocol
 
 from sysone.arc.actions import Action, parse
 from sysone.arc.candidates import MAX_CANDIDATES, build_candidates
+from sysone.arc.config import Hybrid
 from sysone.arc.frame import GAME_OVER, WIN, Frame
 from sysone.arc.lifecycle import Guard
-from sysone.arc.memory import DIED, NO_OP, Memory, Noted
+from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Noted
 from sysone.arc.observe import Observation, Watcher
 from sysone.arc.policy import Explorer, Policy
+from sysone.arc.wake import TIME_SHARE, Waker
 
 MODEL, HEURISTIC, FORCED, FALLBACK = "model", "heuristic", "forced", "fallback"
 SOURCES: Final = (MODEL, HEURISTIC, FORCED, FALLBACK)
@@ -56,31 +58,6 @@ class StepRecord:
     latency_ms: float = 0.0
 
 
-class Breaker:
-    """Keeps a failing System-2 from costing time: three failures in a row rest it, ten end it."""
-
-    REST_S = 60.0
-    IN_A_ROW = 3
-    IN_ALL = 10
-
-    def __init__(self) -> None:
-        self.failures = 0
-        self._row = 0
-        self._rest_until_s = -math.inf
-
-    def closed(self, now_s: float) -> bool:
-        """Whether a call may be made."""
-        return self.failures < self.IN_ALL and now_s >= self._rest_until_s
-
-    def note(self, failed: bool, now_s: float) -> None:
-        """Count a call."""
-        self._row = self._row + 1 if failed else 0
-        self.failures += failed
-        if self._row >= self.IN_A_ROW:
-            self._row = 0
-            self._rest_until_s = now_s + self.REST_S
-
-
 class Agent:
     """Plays one game: `decide`, do it, `note` what came of it, and again."""
 
@@ -93,6 +70,7 @@ class Agent:
         system2: System2 | None = None,
         raw_policy: bool = False,
         max_candidates: int = MAX_CANDIDATES,
+        hybrid: Hybrid | None = None,
     ) -> None:
         self.watcher = Watcher()
         self.guard = Guard()
@@ -103,7 +81,10 @@ class Agent:
         self.max_candidates = max_candidates
         self.decisions: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
-        self.breaker = Breaker()
+        self.waker = Waker(hybrid)
+        self._proposed: list[Action] = []
+        """What System-2 proposed last in this level."""
+        self._begun_s: float | None = None
         self._chunk = 64
         self._failures = 0
         self._observation: Observation | None = None
@@ -131,6 +112,7 @@ class Agent:
         self._observation = self.watcher.observe(frame)
         if self._observation is not None:
             self.memory.start_level(self._observation)
+            self.waker.observe(self._observation)
 
     def decide(self) -> tuple[Action, StepRecord]:
         """The next action, always a legal one, and how it came about."""
@@ -156,6 +138,10 @@ class Agent:
                 self.errors["policy"] += 1
         elif after is not None:
             self.memory.start_level(after)
+        if after is not None and not after.empty:
+            self.waker.observe(after)
+            if noted is not None and noted.kind == GAINED:
+                self._proposed = []
         self._observation = after if after is not None else before
         return noted
 
@@ -169,9 +155,9 @@ class Agent:
         candidates = build_candidates(seen, self.max_candidates)
         if len(candidates) == 1:
             return candidates[0], StepRecord(FORCED, 1, reason="one candidate")
-        proposed = self._advice(seen, candidates)
-        if proposed:
-            front = [action for action in proposed if action in set(candidates)]
+        self._advise(seen)
+        if self._proposed:
+            front = [action for action in self._proposed if action in set(candidates)]
             candidates = [*front, *[action for action in candidates if action not in set(front)]]
         if self.system1 is not None and self._failures < FAILURES_IN_A_ROW:
             probabilities = self._ask(self.system1, seen, candidates)
@@ -238,25 +224,34 @@ class Agent:
         self, seen: Observation, candidates: list[Action], probabilities: list[float]
     ) -> list[float]:
         edges = self.memory.node(seen.masked_hash).edges
+        proposed = set(self._proposed)
         weighted = list(probabilities)
         for index, action in enumerate(candidates):
             edge = edges.get(action)
             if edge is not None and edge.kind in (NO_OP, DIED):
                 weighted[index] *= NO_OP_PRIOR if edge.kind == NO_OP else DEADLY_PRIOR
+            elif edge is None and action in proposed:
+                weighted[index] *= self.waker.rules.system2_weight
         total = sum(weighted)
         return [value / total for value in weighted] if total > 0 else probabilities
 
-    def _advice(self, seen: Observation, candidates: list[Action]) -> list[Action]:
-        """What System-2 proposes, repaired by its text form; nothing where it fails."""
+    def _advise(self, seen: Observation) -> None:
+        """Wake System-2 where that is due, and keep what it proposes in its text form."""
+        if self.system2 is None:
+            return
         now_s = time.monotonic()
-        if self.system2 is None or not seen.new_level or not self.breaker.closed(now_s):
-            return []
+        self._begun_s = now_s if self._begun_s is None else self._begun_s
+        limit_s = TIME_SHARE * self.waker.rules.game_time_limit_s
+        reason = self.waker.reason(seen, now_s, limit_s - (now_s - self._begun_s))
+        if reason is None:
+            return
+        texts: list[str] = []
+        failed = False
         try:
             texts = list(self.system2.propose(seen, self.memory))
         except Exception:
             self.errors["system2"] += 1
-            self.breaker.note(True, time.monotonic())
-            return []
+            failed = True
         proposed: list[Action] = []
         for text in texts:
             try:
@@ -266,5 +261,8 @@ class Agent:
                 continue
             if action.id in seen.available_actions:
                 proposed.append(action)
-        self.breaker.note(bool(texts) and not proposed, time.monotonic())
-        return list(dict.fromkeys(proposed))
+        ended_s = time.monotonic()
+        self.waker.woken(reason, seen, ended_s - now_s)
+        self.waker.failed(failed or (bool(texts) and not proposed), ended_s)
+        if proposed:
+            self._proposed = list(dict.fromkeys(proposed))

@@ -12,6 +12,7 @@ What the adapter takes care of, each held by a test:
 * ``frames[-1]`` is at first an empty frame that nobody sent: no reason for a RESET;
 * an answer of None raises in the framework's conversion and would end the game;
 * ``frames`` grows without limit;
+* frames are recorded without the action that led to them, so that nothing could be played back;
 * ``GameAction`` members are shared by the threads of all agents: between filling one and its use
   another thread can fill it anew, so the adapter sends the id and cell that it chose itself.
 """
@@ -21,6 +22,7 @@ from typing import Any, Final
 
 from sysone.arc.actions import RESET_ID, Action
 from sysone.arc.decide import Agent, StepRecord
+from sysone.arc.endpoint import system1_at
 from sysone.arc.frame import WIN, frame_of
 from sysone.arc.policy import make_policy
 from sysone_core import grids
@@ -36,6 +38,8 @@ def adapter(
     base: type[Any],
     *,
     policy: str = "heuristic",
+    system1: str = "",
+    system1_model: str = "",
     seed: int = 0,
     max_actions: int = MAX_ACTIONS,
     time_limit_s: float = TIME_LIMIT_S,
@@ -44,12 +48,16 @@ def adapter(
 
     Args:
         base: ``agents.agent.Agent``.
-        policy: who decides, see `sysone.arc.policy`.
+        policy: who explores, see `sysone.arc.policy`.
+        system1: address of a System One endpoint, or ``embedded``, which decides then; one for
+            all games.
+        system1_model: its name there.
         seed: of the policy.
         max_actions: the most a game may take, resets included.
         time_limit_s: seconds of a game, from its first decision.
     """
     actions_limit = max_actions
+    model = system1_at(system1, system1_model) if system1 else None
     grids.warm()  # nothing compiles within a game's time
 
     class QwenJevAgent(base):  # type: ignore[misc]
@@ -60,7 +68,7 @@ def adapter(
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
-            self.player = Agent(make_policy(policy, seed))
+            self.player = Agent(make_policy(policy, seed), system1=model)
             self.no_answers = 0
             self._chosen: tuple[Action, StepRecord] | None = None
             self._begun_s: float | None = None
@@ -101,7 +109,20 @@ def adapter(
                     break
                 time.sleep(RETRY_WAIT_S * (attempt + 1))
             self.player.note(chosen, frame_of(raw))
-            return self._convert_raw_frame_data(raw)
+            return self._with_action(self._convert_raw_frame_data(raw), chosen, record)
+
+        @staticmethod
+        def _with_action(frame: Any, chosen: Action, record: StepRecord) -> Any:
+            """The frame with what led to it, which the framework's conversion leaves out.
+
+            A recording without it cannot be played back.
+            """
+            from arcengine import ActionInput
+
+            frame.action_input = ActionInput(
+                id=_members()[chosen.id], data=chosen.data, reasoning=reasoning_of(record)
+            )
+            return frame
 
         def _send(self, chosen: Action, record: StepRecord) -> Any:
             try:

@@ -10,6 +10,7 @@ from sysone.arc.decide import FORCED, SOURCES, Agent, StepRecord
 from sysone.arc.env import Env, step_env
 from sysone.arc.frame import GAME_OVER, WIN, Frame
 from sysone.arc.score import Tally
+from sysone.arc.wake import REASONS
 
 
 class Player(Protocol):
@@ -53,6 +54,7 @@ class Played:
     latencies_ms: list[float] = field(default_factory=list)
     repaired_frames: int = 0
     degraded: bool = False
+    system2_calls: dict[str, int] = field(default_factory=dict)
     broken: str = ""
     """Why a game ended before its time."""
 
@@ -78,7 +80,7 @@ class Played:
             "seconds": round(self.seconds, 3),
             "steps_per_s": round(self.steps / self.seconds, 1) if self.seconds > 0 else 0.0,
             "decisions": {name: self.decisions.get(name, 0) for name in SOURCES},
-            "system2_calls": {"novel": 0, "level": 0, "stall": 0, "failed": 0},
+            "system2_calls": {name: self.system2_calls.get(name, 0) for name in REASONS},
             "repaired_frames": self.repaired_frames,
             "errors": dict(sorted(self.errors.items())),
             "first_action_ms": round(self.latencies_ms[0], 3) if self.latencies_ms else None,
@@ -145,6 +147,7 @@ def play_game(
         latencies,
         agent.watcher.repaired_frames if agent else 0,
         agent.degraded if agent else False,
+        dict(agent.waker.calls) if agent else {},
         broken or ("given up" if agent is not None and agent.guard.given_up else ""),
     )
 
