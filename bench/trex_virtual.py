@@ -11,7 +11,7 @@ from bench.measure import Direct, quiet_collector
 from bench.registry import promise
 from sysone.trex.answers import Answers
 from sysone.trex.ask import Questions
-from sysone.trex.baselines import POLICIES, play_seed
+from sysone.trex.baselines import POLICIES, Outcome, play_policy, play_seed
 from sysone.trex.decide import Reply
 from sysone.trex.latency import Fixed
 from sysone.trex.pilot import Pilot
@@ -73,8 +73,11 @@ def virtual_model() -> Direct:
 
 @promise("trex.virtual_baselines")
 def virtual_baselines() -> Direct:
-    spent = {policy: fastest_s(partial(play_seed, policy, 0, CONDITIONS)) for policy in POLICIES}
-    survived(play_seed("planner_best", 0, CONDITIONS)[1])
+    spent = {policy: fastest_s(partial(play_policy, policy, 0, CONDITIONS)) for policy in POLICIES}
+    pilot = play_seed("planner_best", 0, CONDITIONS)[1]
+    survived(pilot)
+    if play_policy("planner_best", 0, CONDITIONS) != Outcome.of(pilot):
+        raise AssertionError("the core and the pilot play different matches")
     return Direct(sum(spent.values()), len(spent) * SECONDS)
 
 

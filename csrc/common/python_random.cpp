@@ -1,5 +1,6 @@
 #include "common/python_random.h"
 
+#include <bit>
 #include <cmath>
 #include <span>
 #include <stdexcept>
@@ -108,6 +109,14 @@ double PythonRandom::random() {
 }
 
 int PythonRandom::random_int(int low, int high) { return scaled(random(), low, high); }
+
+int PythonRandom::below(int count) {
+    const auto bound = static_cast<std::uint32_t>(count);
+    const int bits = std::bit_width(bound);
+    std::uint32_t drawn = bound;
+    while (drawn >= bound) drawn = next_word() >> (32 - bits);
+    return static_cast<int>(drawn);
+}
 
 std::array<PythonRandomPrefix, PythonRandomPrefix::kLanes> PythonRandomPrefix::prepare(
     std::array<std::string, kLanes> texts) {

@@ -25,6 +25,9 @@ class PythonRandom {
     // floor(random() * (high - low + 1)) + low: one draw, also for low == high.
     int random_int(int low, int high);
 
+    // randbelow(count), on which choice() stands: words are drawn until their high bits fit.
+    int below(int count);
+
   private:
     friend class PythonRandomPrefix;
     static constexpr std::size_t kWords = 624;

@@ -7,55 +7,16 @@
 #include <optional>
 #include <thread>
 
-#include "common/python_random.h"
+#include "trex/keys.h"
 #include "trex/shield.h"
 
 namespace sysone::trex {
 namespace {
 
-// The keys of one player: what is held is pressed again where the game has let go of it.
-class Keys {
-  public:
-    explicit Keys(Game& game) : game_(game) {}
-
-    Held held() const { return held_; }
-    void let_go() { held_ = Held::kRun; }
-
-    void apply(Action action) {
-        if (action == Action::kJump && !game_.dino().jumping) {
-            if (game_.dino().ducking) game_.release_duck();
-            game_.press_jump();
-        }
-        held_ = after(action);
-    }
-
-    void enforce() {
-        const Dino& dino = game_.dino();
-        const bool standing_duck = !dino.jumping && dino.ducking;
-        if (held_ == Held::kDuck) {
-            if (dino.jumping ? !dino.speed_drop : !dino.ducking) game_.press_duck();
-        } else if (dino.speed_drop || standing_duck) {
-            game_.release_duck();
-        }
-    }
-
-  private:
-    Game& game_;
-    Held held_ = Held::kRun;
-};
-
-Action pick(std::span<const Action> actions, PythonRandom& random) {
-    return actions[static_cast<std::size_t>(
-        random.random_int(0, static_cast<int>(actions.size()) - 1))];
-}
-
 Action choose(const Plan& plan, Policy policy, PythonRandom& random) {
     if (policy == Policy::kPlannerBest) return plan.best;
-    if (policy == Policy::kRandom || !plan.any_safe()) return pick(kAllActions, random);
-    std::vector<Action> safe;
-    std::copy_if(kAllActions.begin(), kAllActions.end(), std::back_inserter(safe),
-                 [&](Action action) { return plan.safe[index(action)]; });
-    return pick(safe, random);
+    const Drawn drawn = drawn_from(plan, policy);
+    return drawn.actions[static_cast<std::size_t>(random.random_int(0, drawn.count - 1))];
 }
 
 AutoplayDecision decision_row(int frame, int run, const Snapshot& snap, const Plan& plan,

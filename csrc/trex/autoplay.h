@@ -12,15 +12,9 @@
 #include <vector>
 
 #include "trex/planner.h"
+#include "trex/policy.h"
 
 namespace sysone::trex {
-
-enum class Policy : std::uint8_t {
-    kPlannerBest,  // the planner's best action
-    kRandomSafe,   // a random one of the safe actions, of all where none is
-    kRandom,       // a random action
-    kHold,         // no decisions: keys stay as they are
-};
 
 struct AutoplayOptions {
     CourseStyle style = CourseStyle::kOriginal;

@@ -26,4 +26,5 @@ PYBIND11_MODULE(_trex, m, py::mod_gil_not_used()) {
     python::register_game(m);
     python::register_planning(m);
     python::register_autoplay(m);
+    python::register_match(m);
 }

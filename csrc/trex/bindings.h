@@ -12,6 +12,7 @@
 #include "trex/course.h"
 #include "trex/motion.h"
 #include "trex/obstacle.h"
+#include "trex/policy.h"
 
 namespace sysone::trex::python {
 
@@ -20,6 +21,7 @@ namespace py = pybind11;
 void register_game(py::module_& m);
 void register_planning(py::module_& m);
 void register_autoplay(py::module_& m);
+void register_match(py::module_& m);
 
 using BoxTuple = std::tuple<int, int, int, int>;
 
@@ -77,6 +79,23 @@ inline CourseStyle parse_style(const std::string& style) {
     if (style == "original") return CourseStyle::kOriginal;
     if (style == "staged") return CourseStyle::kStaged;
     throw py::value_error("course style must be one of 'original', 'staged', not '" + style + "'");
+}
+
+inline Policy parse_policy(const std::string& policy) {
+    if (policy == "planner_best") return Policy::kPlannerBest;
+    if (policy == "random_safe") return Policy::kRandomSafe;
+    if (policy == "random") return Policy::kRandom;
+    if (policy == "hold") return Policy::kHold;
+    throw py::value_error(
+        "policy must be one of 'planner_best', 'random_safe', 'random', 'hold', not '" + policy +
+        "'");
+}
+
+inline void check_at_least(const char* field, int value, int least) {
+    if (value < least) {
+        throw py::value_error(std::string(field) + " must be at least " + std::to_string(least) +
+                              ", not " + std::to_string(value));
+    }
 }
 
 // A type caster for each enumeration above.

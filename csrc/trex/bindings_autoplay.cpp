@@ -12,23 +12,6 @@ namespace {
 constexpr py::ssize_t kObstacleColumns = 6;
 constexpr py::ssize_t kTrexColumns = 7;
 
-Policy parse_policy(const std::string& policy) {
-    if (policy == "planner_best") return Policy::kPlannerBest;
-    if (policy == "random_safe") return Policy::kRandomSafe;
-    if (policy == "random") return Policy::kRandom;
-    if (policy == "hold") return Policy::kHold;
-    throw py::value_error(
-        "policy must be one of 'planner_best', 'random_safe', 'random', 'hold', not '" + policy +
-        "'");
-}
-
-void check_at_least(const char* field, int value, int least) {
-    if (value < least) {
-        throw py::value_error(std::string(field) + " must be at least " + std::to_string(least) +
-                              ", not " + std::to_string(value));
-    }
-}
-
 // One array, filled row by row.
 template <typename T>
 class Column {

@@ -1,6 +1,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 Action = Literal["jump", "duck", "run"]
@@ -431,6 +432,70 @@ def play_batch(
     plans: bool,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], list[Plan] | None]:
     """Columns of games and decisions, and the plans if asked for."""
+
+class Match:
+    """A match that was played on the simulated clock."""
+
+    @property
+    def game(self) -> Game:
+        """As it was after the last frame (a copy)."""
+
+    @property
+    def frames(self) -> int:
+        """Of the match; in lockstep more than the game's."""
+
+    @property
+    def finished_scores(self) -> list[int]:
+        """Of the runs that ended."""
+
+    @property
+    def decisions(self) -> int:
+        """Answers that were applied."""
+
+    @property
+    def agreed(self) -> int:
+        """Of those, the proposals that were the planner's best."""
+
+    @property
+    def best_effort(self) -> int:
+        """Of those, to questions with no action proven safe."""
+
+    @property
+    def discarded(self) -> int:
+        """Answers that came too late."""
+
+    @property
+    def shield_interventions(self) -> int: ...
+    @property
+    def arrival_saves(self) -> int: ...
+    @property
+    def emergency_saves(self) -> int: ...
+
+def play_match(
+    seed: int,
+    policy: Literal["planner_best", "random_safe", "random", "hold"],
+    latencies_ms: NDArray[np.float64],
+    warm_ms: NDArray[np.float64],
+    *,
+    frames: int = 3600,
+    inflight: int = 1,
+    guarded: bool = True,
+    course: Literal["original", "staged"] = "original",
+    lockstep: int | None = None,
+    checked_premise: bool = False,
+) -> Match:
+    """Play a seed of a policy whose answers come late, on the simulated clock.
+
+    ``latencies_ms`` (N,) are the times from question to answer in the order of the questions;
+    ``2 * frames + 4`` always suffice. ``warm_ms`` (at least one) are those of a warm-up, from which
+    the first estimates are made. ``inflight`` requests are under way at a time, in lockstep one.
+    ``guarded`` turns the three shields on. Random policies draw from CPython's streams
+    ``Random(f"random_safe-{seed}")`` and ``Random(f"random-{seed}")``; ``hold`` never asks. The
+    rules are those of `sysone.trex`, and so is every count. The GIL is released.
+
+    Raises:
+        ValueError: names the argument, its value and what was expected.
+    """
 
 def js_round(value: float) -> int: ...
 def obstacle_step(speed: float, offset: float = 0.0) -> int:

@@ -8,13 +8,19 @@ as the run's. The planner's proof is at hand in all but two:
 * ``random_safe`` answers with one of the actions that the planner has proven safe.
 * ``random`` answers with any of the three.
 
-They are deterministic: random answers come from a stream that is seeded with the run's seed.
+They are deterministic: random answers come from a stream that is seeded with the run's seed. The
+core plays them whole (`play_policy`); `play_seed` plays the same match with our own pilot, which
+is some ten times slower and keeps everything for a report. Tests hold the two together.
 """
 
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from itertools import islice
+from typing import Final
+
+import msgspec
+import numpy as np
 
 from sysone.trex.arena import Arena
 from sysone.trex.keys import ACTIONS, Action
@@ -22,7 +28,8 @@ from sysone.trex.pilot import Pilot
 from sysone.trex.processes import processors, spread
 from sysone.trex.report import Baseline
 from sysone.trex.simulate import Chooser, Conditions, Identity, simulate
-from sysone_core.trex import Plan
+from sysone_core.trex import Plan, play_match
+from sysone_core.trex import Policy as CorePolicy
 
 SHIELD_ONLY: Final = "shield_only"
 PLANNER_BEST: Final = "planner_best"
@@ -34,19 +41,86 @@ POLICIES: Final[dict[str, Policy | None]] = {
     "random_safe": lambda plan, stream: stream.choice(plan.safe_actions or ACTIONS),
     "random": lambda plan, stream: stream.choice(ACTIONS),
 }
-WORTH_PROCESSES: Final = 36_000
-"""Frames of ten minutes: about half a second's work, which is twice what a process costs."""
+WORTH_PROCESSES: Final = 360_000
+"""Frames of 100 minutes: about half a second's work, which is twice what a process costs."""
 WORTH_SHARING: Final = 4
 """Processors: a second one saves little more than it takes to start a process on it."""
+CORE_POLICIES: Final[dict[str, CorePolicy]] = {
+    SHIELD_ONLY: "hold",
+    PLANNER_BEST: "planner_best",
+    "random_safe": "random_safe",
+    "random": "random",
+}
 CERTAIN: Final = {action: {action: 1.0} for action in ACTIONS}
 
 
+class Outcome(msgspec.Struct, frozen=True):
+    """What one seed came to."""
+
+    deaths: int
+    best_score: int
+    decisions: int
+    """Answers that were applied."""
+    agreed: int
+    """Of those, the proposals that were the planner's best."""
+    discarded: int
+    shield_interventions: int
+    arrival_saves: int
+    emergency_saves: int
+
+    @classmethod
+    def of(cls, pilot: Pilot) -> "Outcome":
+        """The outcome of a match that our own pilot played."""
+        stats = pilot.stats
+        return cls(
+            deaths=pilot.game.deaths,
+            best_score=max([*stats.finished_scores, pilot.game.score]),
+            decisions=len(stats.latency_ms),
+            agreed=stats.agreed,
+            discarded=stats.discarded,
+            shield_interventions=stats.interventions,
+            arrival_saves=stats.arrival_saves,
+            emergency_saves=stats.emergency_saves,
+        )
+
+
+def play_policy(policy: str, seed: int, conditions: Conditions) -> Outcome:
+    """One seed of one policy of `POLICIES`, played by the core."""
+    conditions = _conditions(policy, conditions)
+    match = play_match(
+        seed,
+        CORE_POLICIES[policy],
+        np.fromiter(islice(conditions.latency.stream(seed), 2 * conditions.frames + 4), float),
+        np.array(conditions.latency.typical_ms(seed)),
+        frames=conditions.frames,
+        inflight=conditions.inflight,
+        guarded=conditions.guarded,
+        course=conditions.course,
+        lockstep=conditions.lockstep,
+        checked_premise=conditions.premise_rule == "checked",
+    )
+    return Outcome(
+        deaths=match.game.deaths,
+        best_score=max([*match.finished_scores, match.game.score]),
+        decisions=match.decisions,
+        agreed=match.agreed,
+        discarded=match.discarded,
+        shield_interventions=match.shield_interventions,
+        arrival_saves=match.arrival_saves,
+        emergency_saves=match.emergency_saves,
+    )
+
+
 def play_seed(policy: str, seed: int, conditions: Conditions) -> tuple[Arena, Pilot]:
-    """One seed of one policy of `POLICIES`."""
-    if policy == SHIELD_ONLY:
-        conditions = replace(conditions, guarded=True, lockstep=None)
+    """The same match, played by our own pilot."""
     player = Identity(policy, conditions.inflight, model=policy)
-    return simulate(player, seed, conditions, _chooser(policy, seed))
+    return simulate(player, seed, _conditions(policy, conditions), _chooser(policy, seed))
+
+
+def _conditions(policy: str, conditions: Conditions) -> Conditions:
+    if policy == SHIELD_ONLY:
+        return replace(conditions, guarded=True, lockstep=None)
+    return conditions
 
 
 def play_baselines(
@@ -64,36 +138,24 @@ def play_baselines(
     if jobs is None:
         worth = len(matches) * conditions.frames >= WORTH_PROCESSES
         jobs = processors() if worth and processors() >= WORTH_SHARING else 1
-    scores: dict[int, _Score] = {}
+    outcomes: dict[int, Outcome] = {}
     played = (
-        spread(_play_match, matches, jobs)
+        spread(_play, matches, jobs)
         if jobs > 1
-        else ((place, _play_match(match)) for place, match in enumerate(matches))
+        else ((place, _play(match)) for place, match in enumerate(matches))
     )
-    for place, score in played:
-        scores[place] = score
+    for place, outcome in played:
+        outcomes[place] = outcome
         on_seed()
     count = len(seeds)
     return {
-        policy: _baseline([scores[number * count + index] for index in range(count)])
+        policy: _baseline([outcomes[number * count + index] for index in range(count)])
         for number, policy in enumerate(POLICIES)
     }
 
 
-class _Score(NamedTuple):
-    deaths: int
-    best: int
-    interventions: int
-
-
-def _play_match(match: tuple[str, int, Conditions]) -> _Score:
-    pilot = play_seed(*match)[1]
-    stats = pilot.stats
-    return _Score(
-        deaths=pilot.game.deaths,
-        best=max([*stats.finished_scores, pilot.game.score]),
-        interventions=stats.interventions + stats.arrival_saves + stats.emergency_saves,
-    )
+def _play(match: tuple[str, int, Conditions]) -> Outcome:
+    return play_policy(*match)
 
 
 def _chooser(policy: str, seed: int) -> Chooser | None:
@@ -104,10 +166,13 @@ def _chooser(policy: str, seed: int) -> Chooser | None:
     return lambda plan: CERTAIN[choose(plan, stream)]
 
 
-def _baseline(scores: Sequence[_Score]) -> Baseline:
+def _baseline(outcomes: Sequence[Outcome]) -> Baseline:
     return Baseline(
-        survived=sum(score.deaths == 0 for score in scores),
-        deaths=sum(score.deaths for score in scores),
-        mean_best_score=round(sum(score.best for score in scores) / len(scores), 1),
-        shield_interventions=sum(score.interventions for score in scores),
+        survived=sum(outcome.deaths == 0 for outcome in outcomes),
+        deaths=sum(outcome.deaths for outcome in outcomes),
+        mean_best_score=round(sum(outcome.best_score for outcome in outcomes) / len(outcomes), 1),
+        shield_interventions=sum(
+            outcome.shield_interventions + outcome.arrival_saves + outcome.emergency_saves
+            for outcome in outcomes
+        ),
     )

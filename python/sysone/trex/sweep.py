@@ -16,9 +16,9 @@ import msgspec
 from sysone.runs.errors import RunError, unreadable
 from sysone.trex.answers import Answers, Known, answers_of
 from sysone.trex.ask import Prompt
-from sysone.trex.baselines import PLANNER_BEST, SHIELD_ONLY, play_seed
+from sysone.trex.baselines import PLANNER_BEST, SHIELD_ONLY, Outcome, play_policy
 from sysone.trex.latency import normal
-from sysone.trex.pilot import CourseStyle, Pilot, PremiseRule
+from sysone.trex.pilot import CourseStyle, PremiseRule
 from sysone.trex.processes import processors, spread
 from sysone.trex.simulate import Conditions, Identity, simulate
 from sysone_core.trex import FPS
@@ -254,44 +254,42 @@ def _play(grid: Grid, answers: Answers | None, curve: Curve, latency_ms: float) 
     seeds = range(grid.seed, grid.seed + grid.seeds)
     prompt = curve.prompt
     if prompt is None:
-        pilots = [play_seed(curve.player, seed, conditions)[1] for seed in seeds]
+        outcomes = [play_policy(curve.player, seed, conditions) for seed in seeds]
     else:
         assert answers is not None
         known = answers
         player = Identity(curve.player, curve.inflight)
-        pilots = [
-            simulate(player, seed, conditions, lambda plan: known.choose(plan, prompt), prompt)[1]
+        outcomes = [
+            Outcome.of(
+                simulate(player, seed, conditions, lambda plan: known.choose(plan, prompt), prompt)[
+                    1
+                ]
+            )
             for seed in seeds
         ]
-    return _point(curve, latency_ms, pilots)
+    return _point(curve, latency_ms, outcomes)
 
 
-def _point(curve: Curve, latency_ms: float, pilots: Sequence[Pilot]) -> Point:
-    stats = [pilot.stats for pilot in pilots]
-    decisions = sum(len(player.latency_ms) for player in stats)
+def _point(curve: Curve, latency_ms: float, outcomes: Sequence[Outcome]) -> Point:
+    decisions = sum(outcome.decisions for outcome in outcomes)
     return Point(
         player=curve.player,
         prompt=curve.prompt,
         inflight=curve.inflight,
         jitter_ms=curve.jitter_ms,
         latency_ms=latency_ms,
-        seeds=len(pilots),
-        survived=sum(pilot.game.deaths == 0 for pilot in pilots),
-        deaths=sum(pilot.game.deaths for pilot in pilots),
-        mean_best_score=round(
-            statistics.fmean(
-                max([*pilot.stats.finished_scores, pilot.game.score]) for pilot in pilots
-            ),
-            1,
-        ),
+        seeds=len(outcomes),
+        survived=sum(outcome.deaths == 0 for outcome in outcomes),
+        deaths=sum(outcome.deaths for outcome in outcomes),
+        mean_best_score=round(statistics.fmean(outcome.best_score for outcome in outcomes), 1),
         agreement_with_planner=(
-            round(sum(player.agreed for player in stats) / decisions, 3) if decisions else None
+            round(sum(outcome.agreed for outcome in outcomes) / decisions, 3) if decisions else None
         ),
         decisions=decisions,
-        answers_discarded=sum(player.discarded for player in stats),
-        shield_interventions=sum(player.interventions for player in stats),
-        arrival_saves=sum(player.arrival_saves for player in stats),
-        emergency_saves=sum(player.emergency_saves for player in stats),
+        answers_discarded=sum(outcome.discarded for outcome in outcomes),
+        shield_interventions=sum(outcome.shield_interventions for outcome in outcomes),
+        arrival_saves=sum(outcome.arrival_saves for outcome in outcomes),
+        emergency_saves=sum(outcome.emergency_saves for outcome in outcomes),
     )
 
 
