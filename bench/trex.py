@@ -62,6 +62,16 @@ def frames(scenery: bool) -> Pair:
     return Pair(subject, reference, work=turns * JUMP_EVERY)
 
 
+@promise("trex.batch_threads")
+def batch_threads() -> Pair:
+    def games(threads: int) -> core.Batch:
+        return core.play_batch(range(16), "random_safe", threads)
+
+    agree(games(2).games.best_score.tolist(), games(1).games.best_score.tolist())
+    # Both threads' time on the wall, so other work on the machine counts.
+    return Pair(partial(games, 2), partial(games, 1), rounds=25, clock=perf_counter_ns)
+
+
 @promise("trex.plans_366")
 def plans_366() -> Pair:
     return plans("planner_benchmark.json.gz", ratio_every=1, reference_rounds=3)
