@@ -8,6 +8,7 @@ import numpy as np
 
 from sysone.arc.actions import CLICK_ID, RESET, RESET_ID, UNDO_ID, Action, click, simple
 from sysone.arc.candidates import objects
+from sysone.arc.clicker import Clicker
 from sysone.arc.frame import GAME_OVER
 from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Node, Noted
 from sysone.arc.observe import Observation
@@ -27,6 +28,9 @@ BLOCKED_TRIES: Final = 6
 """The same for the four directions, which a wall may have stopped."""
 IDLE_TRIES: Final = 3
 """Tries without effect after which an action, or a kind of object, is left for last."""
+
+Kind = tuple[int, int]
+"""Value and size of an object."""
 
 
 class Policy(Protocol):
@@ -78,18 +82,19 @@ class Explorer:
     def __init__(self, seed: int = 0) -> None:
         self._rng = random.Random(seed)
         self.walker = Walker()
+        self.clicker = Clicker()
         self._tried_at = TriedAt()
         self._route: list[Action] = []
         self._entering: frozenset[int] = frozenset()
-        self._clicked: dict[tuple[int, int], list[int]] = {}
-        """Value and size of an object to tries and effects."""
+        self._clicked: dict[Kind, list[int]] = {}
+        """Tries and effects."""
         self._clicks: Counter[Action] = Counter()
         """Clicks on objects in this level."""
         self._since_reset = RESET_EVERY
         self._unpushable: set[int] = set()
         """States from which no plan for the boxes was found."""
         self._stale = 0
-        self._last_click_kind: tuple[int, int] | None = None
+        self._last_click_kind: Kind | None = None
         self._order = list(range(1, 8))
 
     def choose(
@@ -112,7 +117,12 @@ class Explorer:
         if planned is not None:
             return planned
         if clicks:
-            clicked = self._click(observation, node)
+            promising = self._promising(observation, node)
+            clicked = self.clicker.propose(observation, node)
+            if clicked is not None:
+                self._last_click_kind = None
+                return self._take(clicked)
+            clicked = self._click(promising, node)
             if clicked is not None:
                 return clicked
         return self._explore(observation, candidates, memory, may_reset, clicks)
@@ -120,7 +130,10 @@ class Explorer:
     def learn(self, before: Observation, action: Action, after: Observation, noted: Noted) -> None:
         """Feed the walker and the kinds of objects."""
         walker = self.walker
+        if action.is_click:
+            self.clicker.learn(before.grid, action, after.grid, noted.kind)
         if action.id == RESET_ID or after.new_level:
+            self.clicker.start_level(again=noted.kind != GAINED)
             if noted.kind == GAINED:
                 walker.learn_goal(before.grid, action)
                 self._clicks.clear()
@@ -192,25 +205,27 @@ class Explorer:
             self._route = []
         return None
 
-    def _click(self, observation: Observation, node: Node) -> Action | None:
+    def _promising(self, observation: Observation, node: Node) -> list[tuple[Action, Kind]]:
+        """Objects to click by salience, without the kinds that never did anything."""
+        found = []
+        for x, y, value, size in objects(observation):
+            tries, effects = self._clicked.get((value, size), (0, 0))
+            if effects or tries < IDLE_TRIES:
+                found.append((click(x, y), (value, size)))
+        node.promising = tuple(action for action, _ in found)
+        return found
+
+    def _click(self, promising: list[tuple[Action, Kind]], node: Node) -> Action | None:
         """An object that was not clicked in this state, of the most promising kind."""
-        best: tuple[tuple[int, int, int], Action, tuple[int, int]] | None = None
-        promising = []
-        for rank, (x, y, value, size) in enumerate(objects(observation)):
-            action = click(x, y)
-            kind = (value, size)
-            tries, effects = self._clicked.get(kind, (0, 0))
-            if tries >= IDLE_TRIES and not effects:
-                continue
-            promising.append(action)
+        best: tuple[tuple[int, int, int], Action, Kind] | None = None
+        for rank, (action, kind) in enumerate(promising):
             if action in node.edges:
                 continue
-            tier = 0 if effects else 1
+            tier = 0 if self._clicked.get(kind, (0, 0))[1] else 1
             # The same click over and over teaches nothing where something else counts steps.
             key = (self._clicks[action] // IDLE_TRIES, tier, rank)
             if best is None or key < best[0]:
                 best = (key, action, kind)
-        node.promising = tuple(promising)
         if best is None:
             return None
         self._clicks[best[1]] += 1
