@@ -108,9 +108,7 @@ class Rewrite:
 
         return search(start, lambda state: state == goal, steps)
 
-    def _each_by_itself(
-        self, live: Sequence[int], start: Values, goal: Values
-    ) -> list[int] | None:
+    def _each_by_itself(self, live: Sequence[int], start: Values, goal: Values) -> list[int] | None:
         clicks: list[int] = []
         for index, value, wanted in zip(live, start, goal, strict=True):
             for _ in range(len(self.following) + 1):

@@ -254,9 +254,7 @@ class Clicker:
             return all(values[index] == self._aim[1] for index in live)
         return True  # a picture: the plan to it was played to its end
 
-    def _prove(
-        self, board: Board, old: Values, clicked: int, before: NDArray[np.uint8]
-    ) -> None:
+    def _prove(self, board: Board, old: Values, clicked: int, before: NDArray[np.uint8]) -> None:
         """A level was gained: which guesses hold in the state that the last click made?"""
         rule = self._rule
         if isinstance(rule, PickAndPut):

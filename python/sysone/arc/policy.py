@@ -149,6 +149,10 @@ class Explorer:
                 counts[0] += 1
                 counts[1] += noted.kind != NO_OP
             return
+        if action.id == UNDO_ID:
+            walker.undone(after.grid)
+            self._route = []
+            return
         self._stale = 0 if noted.novel else self._stale + 1
         events, box = walker.events, walker.box
         walker.learn(

@@ -6,6 +6,7 @@ size; places between them that are empty belong to it.
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -84,9 +85,7 @@ class Board:
             x, y = self.corner(place)
             if y < 0 or (grid[y : y + self.size[1], x : x + self.size[0]] != self.floor).any():
                 return self
-        return Board(
-            self.left, self.top, self.pitch, self.size, (*fresh, *self.places), self.floor
-        )
+        return Board(self.left, self.top, self.pitch, self.size, (*fresh, *self.places), self.floor)
 
 
 def find_board(grid: Grid, mask: NDArray[np.uint8]) -> Board | None:
@@ -118,7 +117,7 @@ def find_board(grid: Grid, mask: NDArray[np.uint8]) -> Board | None:
     lines[0] = _with_bars(lines[0], bars)
     pitches = []
     for line, side in zip(lines, (width, height), strict=True):
-        steps = [after - before for before, after in zip(line, line[1:], strict=False)]
+        steps = [after - before for before, after in pairwise(line)]
         pitch = min(steps, default=side)
         if pitch < side or any(step % pitch for step in steps):
             return None

@@ -52,6 +52,8 @@ class Walker:
     pushed: set[int] = field(default_factory=set)
     treasure: set[int] = field(default_factory=set)
     """Values that were gone after the player had been on them."""
+    crumbling: set[int] = field(default_factory=set)
+    """Values that turned into something else, that was never walked on, behind the player."""
     goals: Counter[int] = field(default_factory=Counter)
     """Values that the player entered when a level was gained."""
     spent: dict[int, int] = field(default_factory=dict)
@@ -135,13 +137,18 @@ class Walker:
         if shoved or entered & self.pushed:
             self.pushed |= entered & frozenset().union(*(move.values for move in shoved))
         else:
+            self.passable |= entered
+            self.blocked -= entered
             if self._under:
                 # What lies where the player stood is what it stood on, if that is still there.
                 left = _values(after, own.before, own.after)
                 gone = self._under - left - self.values
-                self.treasure |= gone
-            self.passable |= entered
-            self.blocked -= entered
+                if left <= self.passable:
+                    self.treasure |= gone
+                else:
+                    # It gave way to something that nobody has walked on: no find, a one-way path.
+                    self.treasure -= gone
+                    self.crumbling |= gone
             floor = int(np.bincount(after.ravel(), minlength=16).argmax())
             self._under = entered - {floor}
             for value in entered & set(self.goals):
@@ -158,6 +165,11 @@ class Walker:
             self.slides = True
         (dx, dy), _ = counter.most_common(1)[0]
         self.relative[action.id] = (dx / width, dy / height)
+
+    def undone(self, grid: Grid) -> None:
+        """A step was taken back: where the player is, and nothing on what can be walked on."""
+        self.box = self._find(grid)
+        self._under = frozenset()
 
     def learn_goal(self, before: Grid, action: Action) -> None:
         """A level was gained: what the player was about to enter is what to go for."""
