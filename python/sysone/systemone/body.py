@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from starlette.types import Message, Receive, Scope
@@ -34,13 +34,9 @@ class DisconnectedError(Exception):
     """The client is gone; nobody waits for a reply."""
 
 
-def header(scope: Scope, name: bytes) -> bytes | None:
+def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     """The first header of that lower-case name."""
-    for key, value in scope["headers"]:
-        if key == name:
-            found: bytes = value
-            return found
-    return None
+    return next((value for key, value in headers if key == name), None)
 
 
 class BodyReader:
@@ -83,7 +79,7 @@ class BodyReader:
             ) from None
         finally:
             self._waiting.pop(task, None)
-        encoding = header(scope, b"content-encoding")
+        encoding = header(scope["headers"], b"content-encoding")
         if encoding is None or encoding.strip().lower() in (b"", b"identity"):
             return raw
         # A small body may unpack to a large one: not while everybody waits.

@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import msgspec
@@ -42,6 +43,9 @@ INLINE_BODY_BYTES = 64 << 10
 
 # Threads for models that wait for another machine.
 WAITING_THREADS = 64
+
+NOT_AT_ONCE = "not_at_once"
+"""In the scope's state of a request that `Service.at_once` has declined already."""
 
 RETRY_AFTER = (b"retry-after", b"1")
 """In seconds."""
@@ -102,7 +106,12 @@ def error_reply(
     return Reply(status, body, headers, error_type)
 
 
-Handler = Callable[[bytes | bytearray], Awaitable[Reply]]
+Handler = Callable[[bytes | bytearray, bool], Awaitable[Reply]]
+"""Body, and whether the caches may hold the answer (false: they do not); to the reply."""
+
+STATUS_LINES = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
+}
 
 
 class Service:
@@ -129,6 +138,7 @@ class Service:
         self._engine = engine
         self._limits = limits
         self._keys = [key.encode() for key in keys]
+        self._cors = cors
         self._metrics = Metrics()
         self._bodies = BodyReader(limits.body_bytes, limits.body_timeout_s, limits.held_bytes)
         self._id_prefix = secrets.token_hex(12).encode()
@@ -170,6 +180,42 @@ class Service:
         """Answer one request."""
         await self._app(scope, receive, send)
 
+    def at_once(
+        self, path: str, headers: Sequence[tuple[bytes, bytes]], body: bytes
+    ) -> bytes | None:
+        """The whole response to a POST that needs no thread and no waiting; else None.
+
+        That is a small decision whose vectors are all in the caches, or that is refused. It
+        says what the application would say.
+        """
+        if (
+            path != "/v1/systemone"
+            or len(body) > min(INLINE_BODY_BYTES, self._limits.body_bytes)
+            or self._cors
+            or header(headers, b"content-encoding") is not None
+        ):
+            return None
+        started = time.perf_counter()
+        try:
+            if self._keys:
+                self._authorise(headers)
+            decision = self._engine.decide(self._engine.check(parse_body(body)), cached=True)
+            if decision is None:
+                return None
+            self._metrics.tokens(decision.usage.input_tokens)
+            reply = Reply(200, decision.to_json())
+        except Exception as error:
+            reply = self._error(error)
+            self._metrics.error(path, reply.error_type or "")
+        lines = [b"%s: %s\r\n" % item for item in self._headers(reply, started)]
+        self._count(path, reply.status, started)
+        return b"".join((STATUS_LINES[reply.status], *lines, b"\r\n", reply.body))
+
+    def _count(self, route: str, status: int, started: float) -> None:
+        self._metrics.request(route, status, time.perf_counter() - started)
+        if self._metrics.due():
+            self._metrics.caches(self._engine.statistics())
+
     async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._rest(scope, receive, send)
@@ -185,9 +231,7 @@ class Service:
                 status = await self._other(route, scope, receive, send)
         except DisconnectedError:
             status = 499  # nginx's number for a client that did not wait
-        self._metrics.request(route, status, time.perf_counter() - started)
-        if self._metrics.due():
-            self._metrics.caches(self._engine.statistics())
+        self._count(route, status, started)
 
     async def _post(
         self,
@@ -200,10 +244,10 @@ class Service:
     ) -> int:
         try:
             if self._keys:
-                self._authorise(scope)
+                self._authorise(scope["headers"])
             body = await self._bodies.read(scope, receive)
             try:
-                reply = await handler(body)
+                reply = await handler(body, NOT_AT_ONCE not in scope.get("state", ()))
             finally:
                 self._bodies.release(body)
         except DisconnectedError:
@@ -211,22 +255,25 @@ class Service:
         except Exception as error:
             reply = self._error(error)
             self._metrics.error(route, reply.error_type or "")
-        latency_ms = (time.perf_counter() - started) * 1000
         await send(
             {
                 "type": "http.response.start",
                 "status": reply.status,
-                "headers": [
-                    (b"content-type", b"application/json"),
-                    (b"content-length", b"%d" % len(reply.body)),
-                    (b"x-clm-latency-ms", b"%.1f" % latency_ms),
-                    (b"x-typesafe-request-id", self._request_id()),
-                    *reply.headers,
-                ],
+                "headers": self._headers(reply, started),
             }
         )
         await send({"type": "http.response.body", "body": reply.body})
         return reply.status
+
+    def _headers(self, reply: Reply, started: float) -> list[tuple[bytes, bytes]]:
+        latency_ms = (time.perf_counter() - started) * 1000
+        return [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(reply.body)),
+            (b"x-clm-latency-ms", b"%.1f" % latency_ms),
+            (b"x-typesafe-request-id", self._request_id()),
+            *reply.headers,
+        ]
 
     def _request_id(self) -> bytes:
         """Unlike any other's: this process's random prefix and a number."""
@@ -258,19 +305,19 @@ class Service:
         _log.error("a request failed", exc_info=error)
         return error_reply(500, "internal_error", "the server failed; its log says why")
 
-    def _authorise(self, scope: Scope) -> None:
-        scheme, _, given = (header(scope, b"authorization") or b"").strip().partition(b" ")
+    def _authorise(self, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        scheme, _, given = (header(headers, b"authorization") or b"").strip().partition(b" ")
         if scheme.lower() != b"bearer" or not given.strip():
             raise _unauthorised("this server needs a key: Authorization: Bearer <key>")
         # Every key is compared, whichever fits, and each in constant time.
         if not sum([hmac.compare_digest(given.strip(), key) for key in self._keys]):
             raise _unauthorised("wrong key")
 
-    async def _system_one(self, raw: bytes | bytearray) -> Reply:
-        decision = await self._decide(raw, self._engine.check)
+    async def _system_one(self, raw: bytes | bytearray, maybe_cached: bool) -> Reply:
+        decision = await self._decide(raw, self._engine.check, maybe_cached)
         return Reply(200, decision.to_json())
 
-    async def _rank(self, raw: bytes | bytearray) -> Reply:
+    async def _rank(self, raw: bytes | bytearray, maybe_cached: bool) -> Reply:
         candidates: list[str] = []
 
         def check(body: object) -> DecisionRequest:
@@ -278,13 +325,16 @@ class Service:
             candidates.extend(found)
             return request
 
-        decision = await self._decide(raw, check)
+        decision = await self._decide(raw, check, maybe_cached)
         answer = decision.answers[QUESTION]
         ranked = ranking(answer, candidates)  # type: ignore[arg-type]
         return Reply(200, msgspec.json.encode({"model": decision.model, "ranked": ranked}))
 
     async def _decide(
-        self, raw: bytes | bytearray, check: Callable[[object], DecisionRequest]
+        self,
+        raw: bytes | bytearray,
+        check: Callable[[object], DecisionRequest],
+        maybe_cached: bool,
     ) -> Decision:
         engine = self._engine
         deadline = time.monotonic() + self._limits.time_limit_s
@@ -296,7 +346,7 @@ class Service:
             decision: Decision | None = await self._in_thread(self._pool, from_bytes, deadline)
         else:
             request = check(parse_body(raw))
-            decision = engine.decide(request, cached=True)
+            decision = engine.decide(request, cached=True) if maybe_cached else None
             if decision is None:
                 pool = self._waiting_pool if engine.model(request.model).waits else self._pool
                 decision = await self._in_thread(
@@ -323,7 +373,7 @@ class Service:
         finally:
             self._pending -= 1
 
-    async def _embeddings(self, raw: bytes | bytearray) -> Reply:
+    async def _embeddings(self, raw: bytes | bytearray, _: bool) -> Reply:
         deadline = time.monotonic() + self._limits.time_limit_s
 
         def embed() -> Reply:
@@ -354,7 +404,7 @@ class Service:
         if scope["path"].startswith("/v1/"):
             try:
                 if self._keys:
-                    self._authorise(scope)
+                    self._authorise(scope["headers"])
             except ApiError as error:
                 app = _starlette(
                     error_reply(error.status, error.error_type, str(error), error.headers)
