@@ -57,6 +57,24 @@ class Bench:
         """The events of a kind so far."""
         return [event for event in self.events if event["type"] == kind]
 
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The match's numbers: what the rules' data says, with the bench's changes."""
+        return self.game.book.settings
+
+    def dealt(self, attacker: str, target: str) -> list[int]:
+        """The damage of every hit of one on another."""
+        return [
+            event["damage"]
+            for event in self.seen("hit")
+            if (event["attacker"], event["target"]) == (attacker, target)
+        ]
+
+    def forget(self) -> "Bench":
+        """Count events from here on."""
+        self.events.clear()
+        return self
+
     def observe(self, side: Any = "red") -> dict[str, Any]:
         """A side's observation."""
         seen: dict[str, Any] = json.loads(self.game.observe(side))

@@ -60,9 +60,6 @@ void Sim::kill(int victim, int killer) {
     r.cross_group = r.card = r.penalty_zone = r.penalty_fly = 0;
     r.reserve = r.reserve_size = 0;
     r.heal_micro = 0;
-    for (std::size_t o = 0; o < r.remote_kind.size(); ++o) {
-        if (r.remote_kind[o] == 2) r.remote_kind[o] = r.remote_due[o] = 0;
-    }
     // seconds, halves up: 10 + elapsed/10 + 20 for each immediate revival
     const Wide per_second = kTicksPerSecond * rule.revive_elapsed_div;
     const Wide whole = rule.revive_base_s + rule.revive_per_bought_s * r.revivals_bought;
@@ -115,10 +112,7 @@ void Sim::hurt_outpost(int t, Word amount) {
 void Sim::hit_robot(int victim, std::vector<Hit*>& hits) {
     Robot& r = robot(victim);
     if (r.alive == 0) return;
-    const bool at_work = model(victim).role == Role::kEngineer && r.task == 2 &&
-                         now() < ticks(s().engineer_invulnerable_s) &&
-                         r.safe_ticks < ticks(s().engineer_invulnerable_s);
-    const bool safe = now() < r.invulnerable_end || at_work;
+    const bool safe = now() < r.invulnerable_end || sheltered(victim);
     for (Hit* hit : hits) {
         if (r.hp <= 0) break;
         const Wide amount = final_damage(hit->base_damage, hit->attack_pm,

@@ -145,6 +145,7 @@ class Sim {
     void refresh_max(int i);
     bool spend(int t, Wide coins);
     bool in_zone(int i, Zone zone, int side) const;  // occupies it, under the zone's conditions
+    bool sheltered(int i) const;                     // an engineer that nothing hurts at its work
     void mark_combat(Robot& r) { r.combat_end = now() + ticks(s().out_of_combat_s); }
     bool out_of_combat(const Robot& r) const { return now() >= r.combat_end; }
     bool line_clear(View from, View to, int t) const;

@@ -29,10 +29,12 @@ void Sim::occupy(int i) {
         const bool fighter = kind.role == Role::kHero || kind.role == Role::kInfantry;
         const bool guard = kind.role == Role::kInfantry || kind.role == Role::kSentry;
         const int own = r.team, enemy = 1 - r.team;
-        if (r.weak != 1) {
+        if (r.weak == 0) {
             if (lies(Zone::kBase, own)) take(Zone::kBase, own);
             if (lies(Zone::kSupply, own)) take(Zone::kSupply, own);
             if (lies(Zone::kOutpost, own) && outpost_up(own)) take(Zone::kOutpost, own);
+        } else if (r.weak == 2) {
+            // after a bought revival time alone ends it
         } else if (lies(Zone::kBase, own) || lies(Zone::kSupply, own) ||
                    (lies(Zone::kOutpost, own) && outpost_up(own))) {
             // a touched card ends the weakness and shortens what is left of invulnerability
@@ -91,11 +93,15 @@ void Sim::crossed(int i, Crossing kind, bool middle) {
         gain(i, rule.exp_terrain * 10);
     }
     const Word source = static_cast<Word>(kind) + 1;
+    const auto ground = [](Word of) {
+        return of != 0 && of != static_cast<Word>(Crossing::kTunnel) + 1;
+    };
     const auto protect = [&](Wide pct, Wide seconds, bool repeats, Name name) {
         Word value = static_cast<Word>(pct * 10);
         Word end = now() + 1 + ticks(seconds);
         for (std::size_t b = 0; repeats && b < r.buff_source.size(); ++b) {
-            if (r.buff_source[b] == source && r.buff_kind[b] == 1) {
+            // by any of them: the lock of the road outlasts its own buff
+            if (ground(r.buff_source[b]) && r.buff_kind[b] == 1) {
                 value = static_cast<Word>(rule.crossing_repeat_def_pct * 10);
                 end = std::max(end, r.buff_end[b]);
             }
@@ -317,9 +323,17 @@ void Sim::assembly_done(int i) {
     tell(EventType::k_assembly_done, {id_of(i), r.task_level});
 }
 
+// An engineer in its assembly zone, early in the match and not for longer than that time in all.
+bool Sim::sheltered(int i) const {
+    const Word most = ticks(s().engineer_invulnerable_s);
+    return model(i).role == Role::kEngineer && in_zone(i, Zone::kAssembly, robot(i).team) &&
+           now() < most && robot(i).safe_ticks < most;
+}
+
 void Sim::work(int i) {
     Robot& r = robot(i);
     const Settings& rule = s();
+    if (sheltered(i)) ++r.safe_ticks;
     if (r.task == 0) return;
     const Zone place = r.task == 1   ? Zone::kResource
                        : r.task == 2 ? Zone::kAssembly
@@ -333,9 +347,6 @@ void Sim::work(int i) {
         return;
     }
     if (r.task == 2) {
-        if (model(i).role == Role::kEngineer && now() < ticks(rule.engineer_invulnerable_s)) {
-            ++r.safe_ticks;
-        }
         if (r.task_limit != 0 && now() >= r.task_limit) {
             r.task = r.task_left = r.carrying = 0;
             tell(EventType::k_assembly_fail, {id_of(i), r.task_level}, Word{1} << r.team);
