@@ -13,8 +13,8 @@ from sysone.drive.cli import app
 from sysone.drive.drivers import AutopilotDriver
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import DriveConfig, drive_route
-from sysone.drive.opendrive import read_map
 from sysone.drive.planning import densify
+from sysone.drive.roadmap import read_map
 from sysone.drive.routes import Route, RouteError, read_routes, subset
 from sysone.drive.shipped import find_routes, map_of
 

@@ -15,8 +15,8 @@ from sysone.drive.embedded.camera import Camera, pattern
 from sysone.drive.embedded.lidar import RANGE_M, sweep
 from sysone.drive.embedded.lights import LightPlan, find_lights, find_stops
 from sysone.drive.embedded.vehicle import Bicycle
-from sysone.drive.opendrive import RoadMap
 from sysone.drive.planning import densify
+from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import read_routes
 from sysone.drive.shipped import find_routes, map_of
 from sysone_core import frames

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sysone.drive.criteria import Criteria, Moment, RouteLine, RoutePoint, TriggerBox
-from sysone.drive.opendrive import RoadMap, read_map
 from sysone.drive.profiles import PROFILES
 from sysone.drive.records import route_record
+from sysone.drive.roadmap import RoadMap, read_map
 from sysone.drive.score import Event, score_route
 from sysone.drive.ticks import TickRecord, TickStore
 

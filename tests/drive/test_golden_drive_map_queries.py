@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sysone.drive.opendrive import RoadMap, read_map
+from sysone.drive.roadmap import RoadMap, read_map
 from sysone.runs.errors import RunError
 
 DATA = Path(__file__).parent.parent / "data" / "drive"
@@ -73,8 +73,17 @@ def test_straight_road() -> None:
         ("<OpenDRIVE/>", "has no road"),
         (
             '<OpenDRIVE><road id="1" length="1"><planView><geometry s="0" x="0" y="0" hdg="0" '
+            'length="1"><bezier/></geometry></planView></road></OpenDRIVE>',
+            "road 1 has a <bezier>, expected line, arc, spiral, poly3 or paramPoly3",
+        ),
+        (
+            '<OpenDRIVE><road id="1" length="1"><planView><geometry s="0" x="0" y="0" hdg="0" '
             'length="1"><spiral/></geometry></planView></road></OpenDRIVE>',
-            "road 1 has a <spiral>, expected lines and arcs",
+            "'curvStart'",
+        ),
+        (
+            '<OpenDRIVE><road id="1" length="1"/></OpenDRIVE>',
+            "road 1 has no geometry",
         ),
         ('<OpenDRIVE><road id="x" length="1"/></OpenDRIVE>', "invalid literal"),
     ],

@@ -19,9 +19,9 @@ from sysone.drive.drivers import AutopilotDriver, SocketDriver, StubDriver
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import DriveConfig, Outcome, drive_route
 from sysone.drive.inject import parse_fault
-from sysone.drive.opendrive import RoadMap
 from sysone.drive.records import success_bench2drive
 from sysone.drive.results import all_results, read_score
+from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import Route, read_routes
 from sysone.drive.service.adapters import (
     AdapterError,

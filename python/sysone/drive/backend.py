@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sysone.drive.criteria import RoutePoint, TriggerBox
-from sysone.drive.opendrive import LanePoint, RoadMap
+from sysone.drive.roadmap import LanePoint, RoadMap
 
 Vector = tuple[float, float, float]
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from sysone.drive.opendrive import DRIVING_OR_PARKING, LanePoint, RoadMap
 from sysone.drive.profiles import Profile
+from sysone.drive.roadmap import DRIVING_OR_PARKING, LanePoint, RoadMap
 from sysone.drive.score import Event, place_text
 
 # Bench2Drive's values (leaderboard's in the profile where they differ).

@@ -15,7 +15,6 @@ from sysone.drive.backend import Backend, Setup
 from sysone.drive.drivers import AutopilotDriver, Driver, SocketDriver, StubDriver
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import DriveConfig, Outcome, drive_route
-from sysone.drive.opendrive import RoadMap
 from sysone.drive.results import (
     Job,
     read_result,
@@ -23,6 +22,7 @@ from sysone.drive.results import (
     summarise,
     write_leaderboard,
 )
+from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import Route
 from sysone.runs.atomic import write_json
 from sysone.runs.directory import RunDirectory, versions

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from sysone.drive.opendrive import RoadMap, read_map
+from sysone.drive.roadmap import RoadMap, read_map
 from sysone.drive.routes import RouteError
 
 DATA: Final = Path(__file__).parent / "data"

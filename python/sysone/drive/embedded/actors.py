@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sysone.drive.backend import ActorState
 from sysone.drive.criteria import RouteLine
-from sysone.drive.opendrive import LanePoint, RoadMap
+from sysone.drive.roadmap import LanePoint, RoadMap
 
 # Intelligent driver model (M. Treiber, A. Hennecke, D. Helbing, 2000).
 DESIRED: Final = 8.0

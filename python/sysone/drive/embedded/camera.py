@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 from sysone.drive.backend import ActorState, SensorSpec
 from sysone.drive.criteria import TriggerBox
 from sysone.drive.embedded.lights import Light
-from sysone.drive.opendrive import RoadMap
+from sysone.drive.opendrive import Lane, Road, Section
+from sysone.drive.roadmap import RoadMap
 from sysone_core import frames
 
 CELL_M: Final = 0.1
 MARGIN_M: Final = 30.0
+STEP_M: Final = 0.06
+"""Between painted samples; less than a cell, so that nothing stays unpainted."""
+MARK_M: Final = 0.08
+"""Half the width of a marking."""
+DASH_M: Final = 3.0
+DASH_EVERY_M: Final = 6.0
 GRASS, PAVEMENT, ASPHALT, WHITE, YELLOW = range(5)
 COLOURS: Final = ((58, 110, 74), (150, 150, 152), (68, 66, 66), (225, 228, 228), (60, 180, 220))
 """BGR of each kind of ground."""
@@ -46,67 +53,70 @@ class Ground:
                 for section in road.sections:
                     for lane in section.lanes.values():
                         if lane.type in kinds:
-                            self._strip(
-                                road, section.s, section.end, lane.offset, lane.width / 2, colour
-                            )
+                            self._surface(road, section, lane, colour)
         for road in road_map.roads.values():
             if road.junction >= 0:
                 continue
             for section in road.sections:
-                self._dashes(road, section.s, section.end, 0.0, YELLOW)
-                edges = [
-                    lane.offset + math.copysign(lane.width / 2, lane.offset)
-                    for lane in section.lanes.values()
-                    if lane.type == "driving"
-                ]
-                for edge in edges:
-                    self._strip(road, section.s, section.end, edge, 0.08, WHITE)
+                s = np.arange(section.s, section.end, STEP_M)
+                if not len(s):
+                    continue
+                first = next(iter(section.lanes.values()), None)
+                if first is not None:
+                    dashed = s[(s - section.s) % DASH_EVERY_M < DASH_M]
+                    self._line(road, dashed, -first.shift.along(dashed), YELLOW)
+                for lane in section.lanes.values():
+                    if lane.type == "driving":
+                        offset, wide = lane.along(s)
+                        side = wide / 2 if lane.id < 0 else -wide / 2
+                        self._line(road, s, offset + side, WHITE)
 
-    def _strip(
-        self, road: object, start: float, end: float, offset: float, half: float, colour: int
-    ) -> None:
-        step = 0.06
-        s = np.arange(start, end, step)
+    def _surface(self, road: Road, section: Section, lane: Lane, colour: int) -> None:
+        s = np.arange(section.s, section.end, STEP_M)
         if not len(s):
             return
-        across = np.arange(-half, half + 1e-9, step)
+        offset, width = lane.along(s)
+        half = float(width.max()) / 2
+        across = np.arange(-half, half + 1e-9, STEP_M)
+        inside = np.abs(across)[None, :] <= width[:, None] / 2 + 1e-9
+        self._paint(road, s, offset[:, None] + across[None, :], colour, inside)
+
+    def _line(
+        self, road: Road, s: NDArray[np.float64], offset: NDArray[np.float64], colour: int
+    ) -> None:
+        if len(s):
+            across = np.arange(-MARK_M, MARK_M + 1e-9, STEP_M)
+            self._paint(road, s, offset[:, None] + across[None, :], colour)
+
+    def _paint(
+        self,
+        road: Road,
+        s: NDArray[np.float64],
+        sides: NDArray[np.float64],
+        colour: int,
+        part: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Colour the places that lie ``sides`` metres to the right of the reference line."""
         x, y, heading = _reference(road, s)
-        sides = offset + across
-        xs = x[:, None] - sides[None, :] * np.sin(heading)[:, None]
-        ys = y[:, None] + sides[None, :] * np.cos(heading)[:, None]
+        xs = x[:, None] - sides * np.sin(heading)[:, None]
+        ys = y[:, None] + sides * np.cos(heading)[:, None]
         columns = ((xs - self.west) / CELL_M).astype(np.int64)
         rows = ((ys - self.north) / CELL_M).astype(np.int64)
         height, width = self.cells.shape
         inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+        if part is not None:
+            inside &= part
         self.cells[rows[inside], columns[inside]] = colour
-
-    def _dashes(self, road: object, start: float, end: float, offset: float, colour: int) -> None:
-        s = start
-        while s < end:
-            self._strip(road, s, min(s + 3.0, end), offset, 0.08, colour)
-            s += 6.0
 
 
 def _reference(
-    road: object, s: NDArray[np.float64]
+    road: Road, s: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """x, y and heading of a road's reference line at many s."""
     x, y, heading = np.empty_like(s), np.empty_like(s), np.empty_like(s)
-    for piece in road.geometry:  # type: ignore[attr-defined]
+    for piece in road.geometry:
         part = s >= piece.s - 1e-6
-        d = s[part] - piece.s
-        h, k = piece.heading, piece.curvature
-        if k == 0.0:
-            x[part], y[part], heading[part] = (
-                piece.x + d * math.cos(h),
-                piece.y + d * math.sin(h),
-                h,
-            )
-        else:
-            end = h + k * d
-            x[part] = piece.x + (np.sin(end) - math.sin(h)) / k
-            y[part] = piece.y - (np.cos(end) - math.cos(h)) / k
-            heading[part] = end
+        x[part], y[part], heading[part] = piece.along(s[part])
     return x, y, heading
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sysone.drive.criteria import TriggerBox
-from sysone.drive.opendrive import STOP_SIGN, TRAFFIC_LIGHT, LanePoint, RoadMap, Signal
+from sysone.drive.opendrive import STOP_SIGN, TRAFFIC_LIGHT, Signal
+from sysone.drive.roadmap import LanePoint, RoadMap
 
 GREEN_S: Final = 10.0
 YELLOW_S: Final = 3.0

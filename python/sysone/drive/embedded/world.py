@@ -35,7 +35,7 @@ from sysone.drive.embedded.lidar import sweep
 from sysone.drive.embedded.lights import Affecting, LightPlan, find_lights, find_stops
 from sysone.drive.embedded.vehicle import HALF_LENGTH_M, HALF_WIDTH_M, MASS_KG, Bicycle
 from sysone.drive.gps import carla_to_gps
-from sysone.drive.opendrive import LanePoint, RoadMap
+from sysone.drive.roadmap import LanePoint, RoadMap
 from sysone_core import frames
 
 VERSION: Final = "1"
