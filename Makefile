@@ -9,7 +9,7 @@
 ## make drive-proof  fifty kill -9, 240,000 mutated lines, and the drive tests with and without carla
 ## make asan        the core's tests with the core under AddressSanitizer and UBSan
 ## make arc-soak    a million random actions over every practice game
-## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers, its strategies over 64 seeds
+## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers, its strategies over 64 seeds, a hundred kills of runs
 ## make clean       remove the build and the environment
 PYTHON ?= python3
 VENV   ?= .venv
@@ -119,6 +119,7 @@ arc-soak: $(STAMPS)/install $(STAMPS)/test
 arena-proof: $(STAMPS)/install $(STAMPS)/test
 	ARENA_PROOF=full $(BIN)/python -m pytest -q -n auto --timeout 3600 \
 	  tests/arena/test_core_golden.py tests/arena/test_strength.py
+	SYSONE_ARENA_KILLS=100 $(BIN)/python -m pytest -q --timeout 7200 tests/arena/test_run.py
 
 # An environment beside ours that has a carla client.
 build/drive/carla: $(STAMPS)/install $(STAMPS)/test

@@ -50,7 +50,8 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert out.count("\n") == 1, "one line on stdout"
     assert result["status"] == "ok", result
     assert result["seed"] == 9007199254740993
-    assert result["replay"] == str(path)
+    assert result["replay"] == path.name
+    assert (path.with_suffix(".run") / "summary.json").is_file()
     assert "without isolation" in err
     assert {"simulate_s", "strategies_json_s"} <= set(result["shares"])
     return path
@@ -155,7 +156,9 @@ def test_the_same_match_has_the_same_digest(replay: Path) -> None:
         *PLAY, "--red", "std_2027_rush", "--blue", "std_2027_hold", "--duration", "20",
         "--seed", "9007199254740993",
     )  # fmt: skip
-    assert json.loads(out)["digest"] == json.loads(replay.read_text())["digest"]
+    result, summary = map(json.loads, out.splitlines())
+    assert (summary["type"], summary["wins"]) == ("summary", 1)
+    assert result["digest"] == json.loads(replay.read_text())["digest"]
 
 
 def test_settings(capsys: Any) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,10 +87,12 @@ def play(
     record: bool = False,
     swapped: bool = False,
     log_folder: Path | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Played:
     """Play a match.
 
-    Strategies' faults end in the result. ``log_folder`` gets each side's output.
+    Strategies' faults end in the result. ``log_folder`` gets each side's output. ``stopping`` is
+    asked at every decision; the match then ends as it stands, with the status ``interrupted``.
 
     Raises:
         ArenaError: the match itself is not allowed.
@@ -114,7 +116,9 @@ def play(
         try:
             world = _begin(channel, setup, players, record)
             _start(players, setup, world, limits, logs)
-            _run(channel, players, limits, clock, monotonic() + limits.match_s)
+            end = monotonic() + limits.match_s
+            if not _run(channel, players, limits, clock, end, stopping):
+                status = "interrupted"
             channel.send(b"F", _about(sides, swapped))
             final = json.loads(channel.receive()[1])
             body = channel.receive()[1]
@@ -144,7 +148,7 @@ def play(
         "season": setup.season,
         "mode": setup.mode,
         "status": status,
-        "outcome": _outcome(final, swapped) if final else None,
+        "outcome": _outcome(final, swapped) if final and status != "interrupted" else None,
         "winner": final.get("winner"),
         "reason": final.get("reason"),
         "final": final.get("final"),
@@ -233,8 +237,14 @@ def _start(
 
 
 def _run(
-    channel: Channel, players: Sequence[Player], limits: Limits, clock: _Clock, end: float
-) -> None:
+    channel: Channel,
+    players: Sequence[Player],
+    limits: Limits,
+    clock: _Clock,
+    end: float,
+    stopping: Callable[[], bool],
+) -> bool:
+    """Play until the match is over; returns whether it is, or was told to stop."""
     decode = msgspec.msgpack.Decoder(Answer).decode
     encode = msgspec.msgpack.Encoder().encode
     channel.send(b"O")
@@ -249,7 +259,9 @@ def _run(
                 if (player.team, player.slot) == (team, slot):
                     player.note(code, path)
         if answer.ended:
-            return
+            return True
+        if stopping():
+            return False
         if monotonic() > end:
             raise _FailedError("match_timeout", f"longer than {limits.match_s:g} s", "timeout")
         for player, observation in zip(players, answer.observations, strict=True):
