@@ -230,6 +230,11 @@ class PickAndPut:
         return None if moves is None else [index for move in moves for index in move]
 
 
+def fit(seen: Sequence[Seen], floor: int) -> Rewrite | PickAndPut | None:
+    """The simplest rule that explains every click; None if there is none."""
+    return Rewrite.fit(seen, floor) or PickAndPut.fit(seen, floor)
+
+
 def search(
     start: S, is_goal: Callable[[S], bool], steps: Callable[[S], list[tuple[M, S]]]
 ) -> list[M] | None:

@@ -7,13 +7,14 @@ in the next one; a guess that was reached for nothing is dropped for the level.
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sysone.arc.actions import Action
-from sysone.arc.click_models import Held, PickAndPut, Rewrite, Seen
+from sysone.arc.click_models import Held, PickAndPut, Rewrite, Seen, fit
 from sysone.arc.memory import DIED, GAINED, NO_OP, Node
 from sysone.arc.observe import Observation
 from sysone.arc.tiles import MIXED, Board, Place, Values, find_board, find_picture
@@ -32,16 +33,25 @@ Plan = tuple[int, int, Aim, list[int]]
 """Length, order among equals, guess and clicks."""
 
 
+@dataclass(eq=False, slots=True)
+class Kind:
+    """Levels that follow one rule: what they look like, and the clicks that told the rule."""
+
+    looks_like: Hashable
+    seen: list[Seen] = field(default_factory=list)
+    proved: Counter[Aim] = field(default_factory=Counter)
+    """Guesses that they were gained with."""
+
+
 class Clicker:
     """Of one game; boards are looked for anew in every level."""
 
     def __init__(self) -> None:
         self.proved: Counter[Aim] = Counter()
-        """Guesses that levels were gained with."""
-        self._seen: list[Seen] = []
+        """Guesses that levels of any kind were gained with."""
         self._rule: Rewrite | PickAndPut | None = None
-        self._fitted = 0
-        self._since_level = 0
+        self._kinds: list[Kind] = []
+        """What is known of levels that follow the same rule, the newest kind last."""
         self.start_level()
 
     def start_level(self, again: bool = False) -> None:
@@ -52,10 +62,14 @@ class Clicker:
         if again:
             return
         self._board: Board | None = None
+        self._looks_like: Hashable = None
         self._live: set[Place] = set()
         self._refuted: set[Aim] = set()
         self._looks = self._probes = self._planned = 0
-        self._since_level = len(self._seen)
+        self._seen: list[Seen] = []
+        """Clicks in this level."""
+        self._fitted = -1
+        self._kind: Kind | None = None
 
     def propose(self, observation: Observation, node: Node) -> Action | None:
         """A click that brings a guess nearer, or tells what clicks do; None without an idea."""
@@ -66,6 +80,9 @@ class Clicker:
         if MIXED in values:
             return None
         self._note_live(board, values)
+        if self._looks_like is None:
+            picture = find_picture(observation.grid, observation.mask, board)
+            self._looks_like = (board.floor in values, picture is not None)
         self._fit(board)
         index = self._next(board, values, observation) if self._rule is not None else None
         if index is None:
@@ -95,7 +112,7 @@ class Clicker:
         if MIXED in old:
             return
         if kind == GAINED:
-            self._prove(board, old, clicked, before)
+            self._keep(self._proof(board, old, clicked, before))
             return
         new = board.read(after)
         if MIXED in new:
@@ -104,11 +121,6 @@ class Clicker:
         seen = Seen(board.places, old, clicked, new, self._held)
         self._held = PickAndPut.held_after(seen, board.floor)
         self._seen.append(seen)
-        if len(self._seen) > KEPT:
-            dropped = len(self._seen) - KEPT
-            del self._seen[:dropped]
-            self._since_level = max(0, self._since_level - dropped)
-            self._fitted = 0
 
     def _look(self, observation: Observation) -> Board | None:
         if self._board is None and self._looks < LOOKS:
@@ -123,18 +135,37 @@ class Clicker:
                 self._live.add(place)
 
     def _fit(self, board: Board) -> None:
-        """The rule of all clicks of the game, else of those in this level."""
+        """The rule of this level: one that other levels followed, as long as it explains this one.
+
+        Levels that look alike come first, then newer ones.
+        """
         if self._fitted == len(self._seen):
             return
         self._fitted = len(self._seen)
-        before = self._rule
-        self._rule = None
-        for listed in (self._seen, self._seen[self._since_level :]):
-            self._rule = Rewrite.fit(listed, board.floor) or PickAndPut.fit(listed, board.floor)
+        before, self._rule, self._kind = self._rule, None, None
+        newest = self._kinds[::-1]
+        for kind in sorted(newest, key=lambda kind: kind.looks_like != self._looks_like):
+            self._rule = fit([*kind.seen, *self._seen], board.floor)
             if self._rule is not None:
+                self._kind = kind
                 break
+        else:
+            self._rule = fit(self._seen, board.floor)
         if self._rule != before:
             self._route = []
+
+    def _keep(self, proof: list[Aim]) -> None:
+        """A level was gained: its clicks are evidence for the levels to come."""
+        self.proved.update(proof)
+        if self._rule is None:
+            return
+        if self._kind is None:
+            self._kind = Kind(self._looks_like)
+        else:
+            self._kinds.remove(self._kind)
+        self._kind.proved.update(proof)
+        self._kind.seen = [*self._kind.seen, *self._seen][-KEPT:]
+        self._kinds.append(self._kind)
 
     def _next(self, board: Board, values: Values, observation: Observation) -> int | None:
         """The next click of the plan, made anew where there is none."""
@@ -164,7 +195,9 @@ class Clicker:
         for order, (aim, goal) in enumerate(self._goals(board, values, live, observation)):
             if aim in self._refuted:
                 continue
-            proved = self.proved[aim] + self.proved[aim[:1]]
+            proved = 0
+            if self._kind is not None:
+                proved = self._kind.proved[aim] + self._kind.proved[aim[:1]]
             tier = -proved if proved else 1 if aim[0] == PICTURE else 2
             route = rule.plan(board.places, live, start, goal)
             if route:
@@ -254,18 +287,18 @@ class Clicker:
             return all(values[index] == self._aim[1] for index in live)
         return True  # a picture: the plan to it was played to its end
 
-    def _prove(self, board: Board, old: Values, clicked: int, before: NDArray[np.uint8]) -> None:
-        """A level was gained: which guesses hold in the state that the last click made?"""
+    def _proof(
+        self, board: Board, old: Values, clicked: int, before: NDArray[np.uint8]
+    ) -> list[Aim]:
+        """Which guesses hold in the state that the click which gained the level made."""
         rule = self._rule
         if isinstance(rule, PickAndPut):
             resting = self._resting(old)
             start = self._held[0] if self._held is not None else clicked
             after = rule.move(board.places, resting, start, clicked)
-            if after is not None and in_lines(rule, board, after):
-                self.proved[LINES,] += 1
-            return
+            return [(LINES,)] if after is not None and in_lines(rule, board, after) else []
         if rule is None:
-            return
+            return []
         column, row = board.places[clicked]
         reach = {(column + dx, row + dy) for dx, dy in rule.offsets}
         live = self._live_indices(board)
@@ -274,10 +307,8 @@ class Clicker:
         )
         picture = find_picture(before, np.zeros_like(before), _only(board, live))
         if picture == made or (self._aim == (PICTURE,) and not self._route):
-            self.proved[PICTURE,] += 1
-        elif len(set(made)) == 1:
-            self.proved[ALIKE, made[0]] += 1
-            self.proved[ALIKE,] += 1
+            return [(PICTURE,)]
+        return [(ALIKE, made[0]), (ALIKE,)] if len(set(made)) == 1 else []
 
 
 def in_lines(rule: PickAndPut, board: Board, pieces: Values) -> bool:
