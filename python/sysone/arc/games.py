@@ -1,5 +1,7 @@
 """Which games there are, and fetching the public ones: the only thing here that goes online."""
 
+import logging
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,21 +11,26 @@ from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
 
 PUBLIC_LIST: Final = "public_games.json"
-ENVIRONMENTS: Final = Path("environment_files")
+"""Written beside fetched games: the ids that the service lists."""
 
 
 def online_arcade(folder: Path) -> Any:
     """An arcade in the toolkit's normal mode, which fetches an anonymous key where none is set.
 
     Raises:
-        RunError: the service cannot be reached, in one line.
+        RunError: the service cannot be reached, in one line, or the environment forbids it.
     """
+    mode = os.environ.get("OPERATION_MODE", "").strip().lower()
+    if mode not in ("", "normal"):
+        raise RunError(f"OPERATION_MODE is {mode!r}, and fetching needs normal; unset it")
     arc_agi = import_toolkit()
+    # What goes wrong is said here in one line; the toolkit would log it with its traceback.
+    LOGGER.setLevel(logging.CRITICAL)
     try:
         arcade = arc_agi.Arcade(
             operation_mode=arc_agi.OperationMode.NORMAL,
-            environments_dir=str(folder),
-            recordings_dir=str(folder / "recordings"),
+            environments_dir=str(folder.resolve()),
+            recordings_dir=str(folder.resolve() / "recordings"),
             logger=LOGGER,
         )
     except Exception as error:
@@ -39,12 +46,7 @@ def listed_online(folder: Path) -> list[str]:
     Raises:
         RunError: it cannot be reached, or lists none.
     """
-    arcade = online_arcade(folder)
-    ids = sorted({str(info.game_id) for info in arcade.get_environments() if not info.local_dir})
-    ids += [str(info.game_id) for info in arcade.get_environments() if info.local_dir]
-    if not ids:
-        raise RunError("offline: the game service lists no games")
-    return sorted(set(ids))
+    return _listed(online_arcade(folder), folder)
 
 
 def fetch(folder: Path, wanted: list[str], progress: Progress) -> tuple[list[str], list[str]]:
@@ -54,14 +56,16 @@ def fetch(folder: Path, wanted: list[str], progress: Progress) -> tuple[list[str
     that the service did not give.
 
     Raises:
-        RunError: the service cannot be reached.
+        RunError: the service cannot be reached, or the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot write {folder}: {error.strerror}") from error
+    _drop_halves(folder)
     before = {game.metadata.game_id for game in games_on_disk(folder)}
     arcade = online_arcade(folder)
-    listed = sorted(
-        {str(info.game_id) for info in arcade.get_environments()} - _own(before, folder)
-    )
+    listed = _listed(arcade, folder)
     write_json(folder / PUBLIC_LIST, {"games": listed}, indent=1)
     chosen = wanted or listed
     done, failed = [], []
@@ -71,14 +75,32 @@ def fetch(folder: Path, wanted: list[str], progress: Progress) -> tuple[list[str
             done.append(game_id)
         else:
             failed.append(game_id)
+    _drop_halves(folder)
     return done, failed
 
 
-def _own(on_disk: set[str], folder: Path) -> set[str]:
-    """Games of the folder that are practice games and not the service's."""
-    return {
-        game.metadata.game_id for game in games_on_disk(folder) if "practice" in game.metadata.tags
-    } & on_disk
+def _listed(arcade: Any, folder: Path) -> list[str]:
+    """The service's ids; games of ours that lie in the same folder are not among them."""
+    own = (
+        {
+            game.metadata.game_id
+            for game in games_on_disk(folder)
+            if "practice" in game.metadata.tags
+        }
+        if folder.is_dir()
+        else set()
+    )
+    listed = sorted({str(info.game_id) for info in arcade.get_environments()} - own)
+    if not listed:
+        raise RunError("offline: the game service lists no games")
+    return listed
+
+
+def _drop_halves(folder: Path) -> None:
+    """Forget games of which the description came and the source did not."""
+    for game in games_on_disk(folder):
+        if not any(game.folder.glob("*.py")):
+            (game.folder / "metadata.json").unlink(missing_ok=True)
 
 
 def _short(error: Exception) -> str:

@@ -12,6 +12,7 @@ from sysone.arc.config import Config
 from sysone.arc.decide import Agent
 from sysone.arc.endpoint import system1_at
 from sysone.arc.env import MOCKS, RuleSet, make_env
+from sysone.arc.games import PUBLIC_LIST
 from sysone.arc.play import Limits, play_game
 from sysone.arc.plug import PluggedPlayer, load_agent_class, make_agent
 from sysone.arc.policy import make_policy
@@ -19,8 +20,6 @@ from sysone.arc.practice.build import SUITE, held_out_ids
 from sysone.arc.toolkit import games_on_disk
 from sysone.runs.errors import RunError, unreadable
 
-PUBLIC_LIST: Final = "public_games.json"
-"""Written beside fetched games: the ids that the service lists."""
 MODELS: Final = ("hybrid", "system1")
 """Policies that ask a model."""
 

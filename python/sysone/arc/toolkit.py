@@ -112,8 +112,9 @@ def offline_arcade(folder: Path, recordings: Path | None = None) -> Any:
     LOGGER.setLevel(logging.ERROR)
     return arc_agi.Arcade(
         operation_mode=arc_agi.OperationMode.OFFLINE,
-        environments_dir=str(folder),
-        recordings_dir=str(recordings or folder / "recordings"),
+        # Absolute: the toolkit lets ENVIRONMENTS_DIR win over its own default name.
+        environments_dir=str(folder.resolve()),
+        recordings_dir=str((recordings or folder / "recordings").resolve()),
         logger=LOGGER,
     )
 
