@@ -1,4 +1,11 @@
-"""The failure matrix: what fails costs a decision's quality, never the run, and is counted."""
+"""The failure matrix: what fails costs a decision's quality, never the run, and is counted.
+
+Its rows, and where each is: System-2 down, slow or malformed, System-1 that raises or gives no
+numbers, out of memory, illegal actions of any layer, a silent game, a full disk are here; a
+checkpoint that is missing or refused, and the share below which a model is degraded, are in
+test_models.py; a plugged-in agent's illegal actions in test_evaluate.py; eight threads that share
+the engine's actions in test_framework.py.
+"""
 
 import errno
 import math
@@ -13,6 +20,7 @@ import pytest
 from sysone.arc import decide
 from sysone.arc.actions import RESET, Action, simple
 from sysone.arc.collect import TraceWriter, record_game
+from sysone.arc.config import Hybrid
 from sysone.arc.decide import FAILURES_IN_A_ROW, Agent
 from sysone.arc.env import MockEnv
 from sysone.arc.frame import NOT_FINISHED, Frame
@@ -85,6 +93,14 @@ def test_a_model_that_decides_is_not_degraded() -> None:
     assert not agent.degraded
 
 
+def test_forced_decisions_are_left_out_of_a_models_share() -> None:
+    agent = Agent(system1=Model([]))
+    agent.decisions.update({"model": 9, "heuristic": 1, "forced": 90})
+    assert not agent.degraded
+    agent.decisions["fallback"] += 1
+    assert agent.degraded
+
+
 def test_no_model_is_not_degraded() -> None:
     agent = Agent()
     play_game(mock(), agent, Limits(5))
@@ -136,6 +152,43 @@ def test_a_failing_system2_is_skipped_and_counted() -> None:
     played = play_game(mock(), agent, Limits(15))
     assert played.steps == 15
     assert agent.errors["system2"] == adviser.calls >= 1
+
+
+def test_a_system2_that_is_down_is_left_alone_after_three_calls() -> None:
+    adviser = Adviser(None)
+    agent = Agent(system2=adviser, hybrid=Hybrid(stall_patience=1))
+    play_game(mock(), agent, Limits(150))
+    assert adviser.calls == Breaker.IN_A_ROW
+    assert agent.errors["system2"] == 3
+    assert agent.waker.calls["failed"] == 3
+
+
+def test_a_system2_is_not_called_without_time_for_it() -> None:
+    adviser = Adviser(["ACTION1"])
+    agent = Agent(system2=adviser, hybrid=Hybrid(game_time_limit_s=0.0))
+    assert play_game(mock(), agent, Limits(20)).steps == 20
+    assert adviser.calls == 0
+
+
+def test_a_proposal_weighs_double_until_it_was_tried_here() -> None:
+    picture = np.full((64, 64), 5, np.uint8)
+    frame = Frame("g", [picture], NOT_FINISHED, 0, 3, [1, 2, 3])
+
+    class Flat(Model):
+        def probabilities(
+            self, observation: Any, candidates: Sequence[Action], instruction: str, chunk: int
+        ) -> Sequence[float]:
+            return [0.4 if action is simple(1) else 0.3 for action in candidates]
+
+    for raw, first in ((False, 3), (True, 1)):
+        agent = Agent(system1=Flat([]), system2=Adviser(["ACTION3"]), raw_policy=raw)
+        agent.begin(frame)
+        assert agent.decide()[0] is simple(first)
+    agent = Agent(system1=Flat([]), system2=Adviser(["ACTION3"]))
+    agent.begin(frame)
+    agent.decide()
+    agent.note(simple(3), frame)
+    assert agent.decide()[0] is simple(1)
 
 
 def test_malformed_and_illegal_proposals_are_dropped() -> None:

@@ -11,10 +11,11 @@ from sysone.arc.decide import Agent
 from sysone.arc.env import MockEnv, make_env, step_env
 from sysone.arc.memory import NO_OP
 from sysone.arc.moved import Moved
+from sysone.arc.places import TriedAt
 from sysone.arc.play import Limits, play_game
 from sysone.arc.policy import Explorer, RandomPolicy, make_policy
 from sysone.arc.pusher import push_plan
-from sysone.arc.walker import TriedAt, Walker
+from sysone.arc.walker import Walker
 
 FLOOR, WALL, PLAYER, BOX, PAD, GOAL = 5, 3, 9, 12, 11, 14
 COLOURS = {".": FLOOR, "#": WALL, "@": PLAYER, "$": BOX, "o": PAD, "G": GOAL}

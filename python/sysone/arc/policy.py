@@ -12,8 +12,9 @@ from sysone.arc.clicker import Clicker
 from sysone.arc.frame import GAME_OVER
 from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Node, Noted
 from sysone.arc.observe import Observation
+from sysone.arc.places import TriedAt
 from sysone.arc.pusher import push_plan
-from sysone.arc.walker import TriedAt, Walker
+from sysone.arc.walker import Walker
 from sysone_core import grids
 
 RESET_EVERY: Final = 100
@@ -141,7 +142,7 @@ class Explorer:
             self._unpushable.clear()
             self._stale = 0
             self._tried_at.clear()
-            walker.start_level(after.grid)
+            walker.start_level(after.grid, again=noted.kind != GAINED)
             return
         if action.is_click:
             if self._last_click_kind is not None:
@@ -162,6 +163,7 @@ class Explorer:
             noted.moves,
             noted.kind != NO_OP,
             after.state == GAME_OVER,
+            after.mask,
         )
         if walker.events != events:
             self._tried_at.clear()

@@ -12,16 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sysone.arc.actions import Action, simple
+from sysone.arc.fog import Seen
 from sysone.arc.moved import Box, Moved
-
-Grid = NDArray[np.uint8]
-Place = tuple[int, int]
+from sysone.arc.places import Grid, Place, TriedAt, inside, overlap, shifted, values_in
 
 # What a target is worth, in steps that one would walk further for a better one.
 GOAL, UNKNOWN, TREASURE, NEW_PLACE, SPENT_GOAL, LARGE_AREA = 0, 4, 2, 30, 12, 10
+NOTHING_NEW: Final = 90
+"""A place that was not visited, but seen from all around."""
 LARGE_SHARE: Final = 0.04
 """Share of the grid from which on a value is taken for a wall or floor, and touched last."""
 MAX_PLACES: Final = 3000
+SLIDES_SHARE: Final = 0.15
+"""Share of steps that are not as long as the others from which on the player is said to slide."""
 
 
 @dataclass(slots=True)
@@ -64,6 +67,12 @@ class Walker:
     _seen_events: int = 0
     _n_moves: int = 0
     visited: set[Place] = field(default_factory=set)
+    seen: Seen = field(default_factory=Seen)
+    """What was seen of the level where there is fog."""
+    _lengths: Counter[int] = field(default_factory=Counter)
+    """Steps by their length in player's sizes."""
+    _entered: Counter[int] = field(default_factory=Counter)
+    _bumped: Counter[int] = field(default_factory=Counter)
     _under: frozenset[int] = frozenset()
     """Values below the player that are not floor."""
     _reopen: set[int] = field(default_factory=set)
@@ -74,8 +83,8 @@ class Walker:
         """Whether there is a player that is known to walk."""
         return self.box is not None and len(self.relative) >= 1
 
-    def start_level(self, grid: Grid) -> None:
-        """Look for the player in a new level."""
+    def start_level(self, grid: Grid, again: bool = False) -> None:
+        """Look for the player in a new level, or ``again`` in the same one."""
         self.visited = set()
         self.spent = {}
         self.steps = {}
@@ -83,6 +92,8 @@ class Walker:
         self.box = self._find(grid)
         if self.box is not None:
             self.visited.add(self.box[:2])
+        if not again:
+            self.seen.start_level(grid, self.box)
 
     def _find(self, grid: Grid) -> Box | None:
         if not self.values:
@@ -103,12 +114,13 @@ class Walker:
         moves: list[Moved],
         changed_outside: bool,
         died: bool,
+        mask: NDArray[np.uint8] | None = None,
     ) -> None:
         """Learn from an action within a level; ``moves`` are empty where nothing changed."""
         if action.is_click:
             return
         moves = self._split(moves)
-        own = self._own(moves, action.id)
+        own = self._own(moves, action.id) or (self._displaced(after) if changed_outside else None)
         ahead = self._ahead(before, action.id)
         if died:
             if ahead and not ahead <= self.passable:
@@ -117,6 +129,8 @@ class Walker:
         if own is None:
             if self.box is not None and action.id in self.relative:
                 if not changed_outside and ahead is not None:
+                    if len(ahead) == 1:
+                        self._bump(next(iter(ahead)))
                     fresh = ahead - self.passable
                     if len(fresh) == 1 or not self.blocked & fresh:
                         self.blocked |= fresh
@@ -125,23 +139,24 @@ class Walker:
                     self.box = self._find(after)
             return
         self._n_moves += 1
-        entered = _values(before, own.after, own.before)
+        entered = values_in(before, own.after, own.before)
         # Pushed is what stood where the player stands now, and made the same step.
         shoved = [
             move
             for move in moves
             if move is not own
             and (move.dx, move.dy) == (own.dx, own.dy)
-            and any(_overlap(part[1], own.after) for part in move.parts)
+            and any(overlap(part[1], own.after) for part in move.parts)
         ]
         if shoved or entered & self.pushed:
             self.pushed |= entered & frozenset().union(*(move.values for move in shoved))
         else:
             self.passable |= entered
             self.blocked -= entered
+            self._entered.update(entered)
             if self._under:
                 # What lies where the player stood is what it stood on, if that is still there.
-                left = _values(after, own.before, own.after)
+                left = values_in(after, own.before, own.after)
                 gone = self._under - left - self.values
                 if left <= self.passable:
                     self.treasure |= gone
@@ -155,14 +170,18 @@ class Walker:
                 self.spent[value] = self.events
             if self._under & self.treasure or self._other_changes(before, after, own):
                 self._event()
+        hidden = np.zeros_like(after) if mask is None else mask
+        self.seen.note(before, after, own.before, own.after, hidden)
+        self.seen.look(after, own.after)
         self.values = own.values
         self.box = own.after
         self.visited.add(own.after[:2])
         counter = self.steps.setdefault(action.id, Counter())
         counter[own.dx, own.dy] += 1
         width, height = own.after[2] - own.after[0] + 1, own.after[3] - own.after[1] + 1
-        if len({abs(dx) + abs(dy) for dx, dy in counter}) > 1:
-            self.slides = True
+        self._lengths[round((abs(own.dx) + abs(own.dy)) / max(width, 1))] += 1
+        usual = self._lengths.most_common(1)[0][1]
+        self.slides = self._lengths.total() - usual >= SLIDES_SHARE * self._lengths.total()
         (dx, dy), _ = counter.most_common(1)[0]
         self.relative[action.id] = (dx / width, dy / height)
 
@@ -178,6 +197,12 @@ class Walker:
             floor = int(np.bincount(before.ravel(), minlength=16).argmax())
             for value in ahead - {floor} - self.values:
                 self.goals[value] += 1
+
+    def _bump(self, value: int) -> None:
+        """What stops the player at least as often as it is entered was taken for a way wrongly."""
+        self._bumped[value] += 1
+        if value in self.passable and self._bumped[value] >= self._entered[value]:
+            self.passable.discard(value)
 
     def _event(self) -> None:
         """Something happened: what was closed may be open now."""
@@ -209,12 +234,21 @@ class Walker:
             if not rivals:
                 for move in moves:
                     if move.values & self.values and (
-                        self.box is None or _overlap(move.before, self.box)
+                        self.box is None or overlap(move.before, self.box)
                     ):
                         return move
                 return None
             moves = rivals
         return max(moves, key=lambda move: self._obeys(move.values))
+
+    def _displaced(self, after: Grid) -> Moved | None:
+        """The player by its colours alone, where too much changed to see what moved."""
+        found = self._find(after)
+        old = self.box
+        if found is None or old is None or found == old:
+            return None
+        dx, dy = found[0] - old[0], found[1] - old[1]
+        return Moved(dx, dy, old, found, self.values) if shifted(old, (dx, dy)) == found else None
 
     def _obeys(self, values: frozenset[int]) -> int:
         """How many actions move these values a way of their own, less those that do not."""
@@ -245,13 +279,14 @@ class Walker:
         unit = self._unit(action_id)
         if unit is None or self.box is None:
             return None
-        target = _shifted(self.box, unit)
-        return _values(grid, target, self.box) if _inside(target, grid) else None
+        target = shifted(self.box, unit)
+        return values_in(grid, target, self.box) if inside(target, grid) else None
 
-    def plan(self, grid: Grid, mask: NDArray[np.uint8], tried: "TriedAt") -> Plan | None:
+    def plan(self, grid: Grid, mask: NDArray[np.uint8], tried: TriedAt) -> Plan | None:
         """The cheapest way to something that promises something; None if there is nothing."""
         if self.box is None:
             return None
+        grid = self.seen.map(grid)
         units = {id_: unit for id_ in self.relative if (unit := self._unit(id_)) is not None}
         if not units:
             return None
@@ -278,10 +313,10 @@ class Walker:
                 hit: frozenset[int] = frozenset()
                 while True:
                     box = (here[0], here[1], here[0] + width, here[1] + height)
-                    target = _shifted(box, unit)
-                    if not _inside(target, grid) or mask[target[1], target[0]]:
+                    target = shifted(box, unit)
+                    if not inside(target, grid) or mask[target[1], target[0]]:
                         break
-                    hit = _values(grid, target, box) - self.values
+                    hit = values_in(grid, target, box) - self.values
                     if not hit <= self.passable or hit & self.deadly or hit & self.treasure:
                         break
                     if hit & set(self.goals) and not self._is_spent(hit):
@@ -299,8 +334,10 @@ class Walker:
                     came[here] = (place, id_)
                     depth[here] = distance + 1
                     queue.append(here)
+                    there = (here[0], here[1], here[0] + width, here[1] + height)
                     if here not in self.visited:
-                        candidate = (distance + 1 + NEW_PLACE, place, id_, frozenset())
+                        worth = NEW_PLACE if self.seen.unseen(there) else NOTHING_NEW
+                        candidate = (distance + 1 + worth, place, id_, frozenset())
                         if best is None or candidate[0] < best[0]:
                             best = candidate
         if best is None:
@@ -338,47 +375,3 @@ class Walker:
     def forget_reopened(self, values: frozenset[int]) -> None:
         """A door that was tried again is no news any more."""
         self._reopen -= values
-
-
-class TriedAt:
-    """Steps that led nowhere from a place, whatever the values there promised."""
-
-    def __init__(self) -> None:
-        self._tried: set[tuple[Place, int]] = set()
-
-    def add(self, place: Place, action_id: int) -> None:
-        """This step was made from here and the player stayed."""
-        self._tried.add((place, action_id))
-
-    def clear(self) -> None:
-        """Something happened: every step may do something else now."""
-        self._tried.clear()
-
-    def __call__(self, place: Place, action_id: int) -> bool:
-        """Whether the step was made from there in vain."""
-        return (place, action_id) in self._tried
-
-
-def _shifted(box: Box, step: Place) -> Box:
-    return box[0] + step[0], box[1] + step[1], box[2] + step[0], box[3] + step[1]
-
-
-def _inside(box: Box, grid: Grid) -> bool:
-    height, width = grid.shape
-    return box[0] >= 0 and box[1] >= 0 and box[2] < width and box[3] < height
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] <= b[2] and b[0] <= a[2] and a[1] <= b[3] and b[1] <= a[3]
-
-
-def _values(grid: Grid, box: Box, without: Box) -> frozenset[int]:
-    """Values within a box and outside another."""
-    x0, y0, x1, y1 = box
-    if not _overlap(box, without):
-        # The usual case, a step of the player's own size: one colour each cell of few.
-        return frozenset(grid[y0 : y1 + 1, x0 : x1 + 1].ravel().tolist())
-    cells = grid[y0 : y1 + 1, x0 : x1 + 1].astype(np.int16)
-    wx0, wy0 = max(without[0] - x0, 0), max(without[1] - y0, 0)
-    cells[wy0 : max(without[3] - y0 + 1, 0), wx0 : max(without[2] - x0 + 1, 0)] = -1
-    return frozenset(int(value) for value in np.unique(cells) if value >= 0)
