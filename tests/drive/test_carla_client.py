@@ -4,6 +4,7 @@
 test of this folder runs either way.
 """
 
+import json
 import math
 import random
 from collections.abc import Callable
@@ -11,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from drive import map_shapes
+from sysone.drive.cli import app
+from sysone.drive.clientmap import open_map
 from sysone.drive.gps import GpsModelMismatch, carla_to_gps, check_model
 from sysone.drive.roadmap import RoadMap
+from sysone.drive.ticks import read_ticks
 
 carla: Any = pytest.importorskip("carla", reason="no carla client is installed")
 DATA = Path(__file__).parent.parent / "data" / "drive"
@@ -85,6 +90,53 @@ def test_every_shape(name: str) -> None:
             off = math.dist((x, y), (place.x, place.y))
             assert off == pytest.approx(math.dist((x, y), (found.x, found.y)), abs=0.25), (x, y)
     assert ties < 60
+
+
+def test_the_map_of_a_run_is_the_client_s(maps: tuple[RoadMap, Any]) -> None:
+    ours, theirs = maps
+    road_map = open_map(DATA / f"{ours.name}.xodr")
+    assert road_map.source.startswith("carla")
+    pick = random.Random(5)
+    for _ in range(300):
+        x, y = pick.uniform(-160, 160), pick.uniform(-160, 160)
+        found = road_map.nearest(x, y)
+        real = theirs.get_waypoint(carla.Location(x=x, y=y))
+        assert (found.road_id, found.lane_id, found.s) == (real.road_id, real.lane_id, real.s)
+        ahead = sorted((p.road_id, p.lane_id, p.s) for p in road_map.next(found, 3.0))
+        wanted = sorted((p.road_id, p.lane_id, p.s) for p in real.next(3.0))
+        for got, want in zip(ahead, wanted, strict=True):
+            assert got == pytest.approx(want, abs=1e-3)
+        there = theirs.transform_to_geolocation(carla.Location(x=x, y=y, z=1.5))
+        lat, lon, altitude = road_map.geolocate(x, y, 1.5)
+        assert (lat, lon, altitude) == (there.latitude, there.longitude, there.altitude)
+        own = carla_to_gps(x, y, *road_map.reference, model=road_map.gps_model)
+        assert (lat, lon) == pytest.approx(own, abs=1e-9)
+    assert len(road_map.waypoints(2.0)) == len(theirs.generate_waypoints(2.0))
+
+
+@pytest.mark.parametrize("agent", ["stub", "autopilot"])
+def test_a_drive_goes_the_same_way_with_and_without(agent: str, tmp_path: Path) -> None:
+    """Plan and readings in the client's conversion, positions as with the own reader."""
+    stores = {}
+    for reader, model in (("own", "carla_mercator"), ("auto", None)):
+        out = tmp_path / reader
+        given = ["run", "--agent", agent, "--subset", "10001,10003", "--lights", "green"]
+        given += ["--map-reader", reader, "--out", str(out)]
+        done = CliRunner().invoke(app, given)
+        assert done.exit_code == 0, done.output
+        settings = json.loads((out / "run.json").read_bytes())
+        if model is None:
+            assert settings["map_reader"].startswith("carla")
+            assert settings["gps_model"] == open_map(DATA / "mini_grid.xodr").gps_model
+        else:
+            assert (settings["map_reader"], settings["gps_model"]) == ("own reader", model)
+        for route in (10001, 10003):
+            ticks, _ = read_ticks(out / f"seed_0/route_{route}_rep0/ticks.jsonl.gz")
+            stores[reader, route] = ticks.column("ego_location")
+    for route in (10001, 10003):
+        own, real = stores["own", route], stores["auto", route]
+        assert abs(len(own) - len(real)) <= 2
+        assert max(math.dist(a, b) for a, b in zip(own, real, strict=False)) < 0.2
 
 
 def test_gps_self_check_finds_the_client_s_model(maps: tuple[RoadMap, Any]) -> None:

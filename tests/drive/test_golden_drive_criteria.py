@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from sysone.drive.clientmap import open_map
 from sysone.drive.criteria import Criteria, Moment, RouteLine, RoutePoint, TriggerBox
 from sysone.drive.profiles import PROFILES
 from sysone.drive.records import route_record
-from sysone.drive.roadmap import RoadMap, read_map
+from sysone.drive.roadmap import RoadMap
 from sysone.drive.score import Event, score_route
 from sysone.drive.ticks import TickRecord, TickStore
 
@@ -94,8 +95,9 @@ def drive(
 
 
 @pytest.fixture(scope="module")
-def mini_grid() -> RoadMap:
-    return read_map(Path(__file__).parent.parent / "data" / "drive" / "mini_grid.xodr")
+def mini_grid(map_reader: str) -> RoadMap:
+    path = Path(__file__).parent.parent / "data" / "drive" / "mini_grid.xodr"
+    return open_map(path, map_reader)
 
 
 def test_every_drive(golden: Callable[[str, str], Any], mini_grid: RoadMap) -> None:

@@ -1,4 +1,7 @@
-"""The own reader against the real map object: ids exactly, positions to 1e-3 m."""
+"""Recorded answers of the real map object: ids exactly, positions to 1e-3 m.
+
+The own reader gives them, and so does a carla client where one is installed.
+"""
 
 import math
 from collections.abc import Callable
@@ -7,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sysone.drive.clientmap import open_map
 from sysone.drive.roadmap import RoadMap, read_map
 from sysone.runs.errors import RunError
 
@@ -14,8 +18,8 @@ DATA = Path(__file__).parent.parent / "data" / "drive"
 
 
 @pytest.fixture(scope="module")
-def mini_grid() -> RoadMap:
-    return read_map(DATA / "mini_grid.xodr")
+def mini_grid(map_reader: str) -> RoadMap:
+    return open_map(DATA / "mini_grid.xodr", map_reader)
 
 
 def test_nearest_waypoints(golden: Callable[[str, str], Any], mini_grid: RoadMap) -> None:

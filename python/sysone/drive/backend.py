@@ -20,8 +20,6 @@ class Info:
 
     name: str
     version: str
-    gps_model: str
-    gps_reference: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +144,11 @@ class Backend(Protocol):
     def attach(self, spec: SensorSpec) -> None:
         """Mount the sensors."""
 
-    def warmup(self, ticks: int = 10) -> None:
-        """Tick and drop the data; the clock of the route starts afterwards."""
+    def warmup(self, ticks: int = 10) -> Vector:
+        """Tick and drop the data; the clock of the route starts afterwards.
+
+        Returns the GNSS sensor's last reading: latitude, longitude (degrees) and altitude.
+        """
 
     def tick(self) -> Frame:
         """One step of the simulation.

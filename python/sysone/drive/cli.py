@@ -87,7 +87,8 @@ def run(
     camera: Annotated[CameraChoice | None, typer.Option()] = None,
     lidar: Annotated[bool, typer.Option("--lidar")] = False,
     proto: Annotated[str | None, typer.Option(help="Protocol to offer.")] = None,
-    gps_model: Annotated[str, typer.Option()] = "carla_mercator",
+    map_reader: Annotated[str, typer.Option(help="auto, carla or own.")] = "auto",
+    gps_model: Annotated[str | None, typer.Option(help="[the map's own]")] = None,
     i_know: Annotated[bool, typer.Option("--i-know", help="Allow flat_legacy.")] = False,
     gnss_noise: Annotated[float, typer.Option(min=0.0, help="Degrees.")] = 0.0,
     dt: Annotated[float, typer.Option(help="Seconds a tick.")] = 0.05,
@@ -139,12 +140,13 @@ def run(
         towns = {route.town for route in wanted_routes}
         if len(towns) > 1:
             raise RouteError(f"the routes lie in {', '.join(sorted(towns))}, expected one town")
-        model_named(gps_model)
+        if gps_model is not None:
+            model_named(gps_model)
         if gps_model == "flat_legacy" and not i_know:
             raise RouteError("flat_legacy mirrors the route for agents; it needs --i-know")
         offered = proto or ("0.3" if lidar else "0.2")
         version_pair(offered)
-        road_map = map_of(next(iter(towns)), xodr)
+        road_map = map_of(next(iter(towns)), xodr, map_reader)
         script = None
         if lights not in ("cycle", "green", "red"):
             script = read_light_script(Path(lights))
@@ -165,7 +167,7 @@ def run(
                 sensors=SensorSpec(
                     camera=chosen_camera.value, lidar=lidar, gnss_noise_deg=gnss_noise
                 ),
-                gps_model=gps_model,
+                gps_model=gps_model or road_map.gps_model,
                 faults=tuple(parse_fault(text) for text in inject or ()),
             ),
             agent=agent.value,
@@ -346,21 +348,17 @@ def agent_kit(folder: Annotated[Path, typer.Argument(help="An empty or new folde
 @app.command()
 def doctor() -> None:
     """What is installed, and what the next step is."""
-    from importlib import metadata
-
+    from sysone.drive.clientmap import client, client_versions
     from sysone_core import frames
 
-    providers = []
-    for distribution in metadata.distributions():
-        files = distribution.files or []
-        if any(file.parts[0].split(".")[0] == "carla" for file in files if file.parts):
-            providers.append(f"{distribution.name} {distribution.version}")
+    providers = client_versions()
     typer.echo(f"compiled core: yes, {frames.simd_level()} (of {', '.join(frames.simd_levels())})")
     typer.echo("embedded backend: yes, no server needed: sysone drive run --agent autopilot")
     if not providers:
-        typer.echo("carla client: none; the embedded backend needs none")
+        typer.echo("carla client: none; maps and GPS by the own reader, the same to a millimetre")
     elif len(providers) == 1:
-        typer.echo(f"carla client: {providers[0]}")
+        works = "answers maps and GPS" if client() is not None else "cannot be imported"
+        typer.echo(f"carla client: {providers[0]}, {works}")
     else:
         typer.echo(f"carla client: more than one ({', '.join(providers)}): keep one", err=True)
         raise typer.Exit(BAD_CONFIG)

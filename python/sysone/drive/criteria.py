@@ -177,7 +177,7 @@ class RedLight:
             near, far = 0.8 * self.half_length, self.half_length + 1.0
             close = (now.x - near * cos, now.y - near * sin)
             tail = (now.x - far * cos, now.y - far * sin)
-            lane = self.road_map.nearest(*tail)
+            lane = self.road_map.nearest(*tail, z=now.z)
             for stop in stops:
                 if (lane.road_id, lane.lane_id) != (stop.road_id, stop.lane_id):
                     continue
@@ -256,7 +256,7 @@ class OutsideLanes:
         """Add this tick."""
         near = now.lane
         if self.road_map.has_parking:
-            near = self.road_map.nearest(now.x, now.y, DRIVING_OR_PARKING)
+            near = self.road_map.nearest(now.x, now.y, DRIVING_OR_PARKING, now.z)
         self.outside = near.distance > near.width / 2 + OUTSIDE_M
         self._check_lane(now)
         route, window = (
@@ -539,7 +539,7 @@ def _stop_points(box: TriggerBox, road_map: RoadMap) -> list[LanePoint]:
     cos, sin = math.cos(box.yaw), math.sin(box.yaw)
     offset = -0.9 * box.half_length
     while offset < 0.9 * box.half_length:
-        point = road_map.nearest(box.x + offset * cos, box.y + offset * sin)
+        point = road_map.nearest(box.x + offset * cos, box.y + offset * sin, z=box.z)
         found.setdefault((point.road_id, point.lane_id), point)
         offset += 1.0
     stops = []

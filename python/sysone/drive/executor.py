@@ -7,10 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sysone.drive.agents import AgentGone, AgentRefused
-from sysone.drive.backend import Backend, Control, SensorSpec, Setup, SimulationCrashed
+from sysone.drive.backend import (
+    Backend,
+    Control,
+    SensorSpec,
+    Setup,
+    SimulationCrashed,
+    Vector,
+)
 from sysone.drive.criteria import TICK_CAP, Criteria, Moment
 from sysone.drive.drivers import AgentCrashed, Decision, Driver
-from sysone.drive.gps import GpsModelMismatch, check_model
+from sysone.drive.gps import EARTH_R, GpsModelMismatch, check_model
 from sysone.drive.inject import Fault, Injector
 from sysone.drive.planning import DensePlan, densify
 from sysone.drive.profiles import PROFILES
@@ -104,7 +111,7 @@ def drive_route(
     backend.spawn_ego(first.x, first.y, first.z + SPAWN_LIFT_M, first.yaw)
     backend.attach(config.sensors)
     watch(0, 0.0, "warmup")
-    backend.warmup()
+    reading = backend.warmup()
     line = plan.line
     criteria = Criteria(
         line,
@@ -118,7 +125,7 @@ def drive_route(
     )
     injector = Injector(list(config.faults), attempt)
     start = _start(route, plan, setup, backend, config, repetition, attempt)
-    _check_gps(plan, start, setup)
+    _check_gps(plan, start, setup, reading, config.sensors.gnss_noise_deg)
     reason_of = {
         AgentGone: "Agent crashed",
         AgentCrashed: "Agent crashed",
@@ -193,13 +200,22 @@ def _start(
     )
 
 
-def _check_gps(plan: DensePlan, start: RouteStart, setup: Setup) -> None:
-    """The spawn point and four more: the plan's conversion against the backend's own."""
+def _check_gps(
+    plan: DensePlan, start: RouteStart, setup: Setup, reading: Vector, noise_deg: float
+) -> None:
+    """The plan at its start and at four more points, and the GNSS sensor's reading at the start."""
     count = len(plan.points)
     indices = [round(i * (count - 1) / CHECKED_POINTS) for i in range(CHECKED_POINTS + 1)]
     places = [(plan.points[i].x, plan.points[i].y) for i in indices]
     gps = [(start.gps_plan[i][0], start.gps_plan[i][1]) for i in indices]
-    check_model(places, gps, gps[0], setup.road_map.reference, start.gps_model)
+    check_model(
+        places,
+        gps,
+        (reading[0], reading[1]),
+        setup.road_map.reference,
+        start.gps_model,
+        noise_m=math.radians(noise_deg) * EARTH_R,
+    )
 
 
 def _loop(

@@ -159,22 +159,26 @@ def check_model(
     reference: Pair,
     model: str,
     tolerance_m: float = TOLERANCE_M,
+    noise_m: float = 0.0,
 ) -> None:
     """Compare the GNSS sensor's first reading, and the plan, with the model.
 
     ``places`` are the spawn point and a few plan points in metres, ``plan`` their latitudes and
-    longitudes as the agent will get them, ``reading`` the sensor's at the spawn point.
+    longitudes as the agent will get them, ``reading`` the sensor's at the spawn point, with noise
+    of this standard deviation.
 
     Raises:
-        GpsModelMismatch: they are more than ``tolerance_m`` apart.
+        GpsModelMismatch: they are more than ``tolerance_m`` apart, the reading also more than six
+            standard deviations.
     """
     inverse = gps_model(model).inverse
     spawn = places[0]
     named = [("GNSS reading", spawn, reading)]
     named += [(f"plan point {i}", place, plan[i]) for i, place in enumerate(places)]
-    for what, place, given in named:
+    allowed = [max(tolerance_m, 6 * noise_m), *(tolerance_m for _ in places)]
+    for (what, place, given), limit in zip(named, allowed, strict=True):
         off = math.dist(inverse(*given, *reference), place)
-        if not off <= tolerance_m:
+        if not off <= limit:
             wanted = gps_model(model).forward(*place, *reference)
             raise GpsModelMismatch(
                 f"GPS_MODEL_MISMATCH: {what} is {given[0]:.9f}, {given[1]:.9f}, but {model} at "

@@ -52,7 +52,7 @@ def densify(waypoints: Sequence[Place], road_map: RoadMap) -> DensePlan:
         raise RouteError(f"{len(waypoints)} waypoints, expected at least 2")
     chords = [math.dist(a, b) for a, b in pairwise(waypoints)]
     if max(chords) <= DENSE_GAP_M:
-        lanes = [road_map.nearest(x, y) for x, y, _ in waypoints]
+        lanes = [road_map.nearest(x, y, z=z) for x, y, z in waypoints]
         places = [(lane.x, lane.y, z) for lane, (_, _, z) in zip(lanes, waypoints, strict=True)]
         changes: list[int] = [LANE_FOLLOW] * len(places)
     else:
@@ -69,7 +69,7 @@ def densify(waypoints: Sequence[Place], road_map: RoadMap) -> DensePlan:
     if ratio > WARN_RATIO:
         warnings.append(f"the plan is {ratio:.2f} times as long as its keypoints are apart")
     points = _with_yaw(resampled)
-    lanes = [road_map.nearest(p.x, p.y) for p in points]
+    lanes = [road_map.nearest(p.x, p.y, z=p.z) for p in points]
     junctions = {lane.junction_id for lane in lanes if lane.is_junction}
     roads = {lane.road_id for lane in lanes}
     roads |= {road.id for road in road_map.roads.values() if road.junction in junctions}
@@ -138,19 +138,17 @@ def _through(waypoints: Sequence[Place], road_map: RoadMap) -> tuple[list[Place]
     places: list[Place] = []
     marks: list[int] = []
     for a, b in pairwise(waypoints):
-        start, goal = road_map.nearest(*a[:2]), road_map.nearest(*b[:2])
+        start, goal = (road_map.nearest(x, y, z=z) for x, y, z in (a, b))
         leg, options = _leg(start, goal, road_map)
         skip = 1 if places else 0
-        places += [(x, y, a[2]) for x, y in leg[skip:]]
+        places += leg[skip:]
         marks += options[skip:]
     return places, marks
 
 
-def _leg(
-    start: LanePoint, goal: LanePoint, road_map: RoadMap
-) -> tuple[list[tuple[float, float]], list[int]]:
+def _leg(start: LanePoint, goal: LanePoint, road_map: RoadMap) -> tuple[list[Place], list[int]]:
     path = _shortest(start, goal, road_map)
-    places: list[tuple[float, float]] = []
+    places: list[Place] = []
     options: list[int] = []
     at = start.s
     for i, (node, option) in enumerate(path):
@@ -169,7 +167,7 @@ def _leg(
         for k in range(count + 1):
             point = road_map.point_at(road.id, node[2], at + (end - at) * k / count)
             if point is not None:
-                places.append((point.x, point.y))
+                places.append((point.x, point.y, point.z))
                 options.append(option if k < 10 else LANE_FOLLOW)
         at = end
     return places, options

@@ -88,9 +88,9 @@ class RoadMap:
             text names it.
     """
 
-    source = "own reader"
+    source: str = "own reader"
     """Who answers."""
-    gps_model = DEFAULT_MODEL
+    gps_model: str = DEFAULT_MODEL
     """The conversion that `geolocate` follows."""
 
     def __init__(self, text: str, name: str = "map") -> None:

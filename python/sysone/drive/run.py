@@ -95,6 +95,7 @@ class RunOptions:
             "profile": config.profile,
             "dt": config.dt,
             "sensors": {**config.sensors.wire(), "camera": config.sensors.camera},
+            "map_reader": self.road_map.source,
             "gps_model": config.gps_model,
             "agent": agent,
             "lights": self.lights,

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from sysone.drive.roadmap import RoadMap, read_map
+from sysone.drive.clientmap import open_map
+from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import RouteError
 
 DATA: Final = Path(__file__).parent / "data"
@@ -26,17 +27,17 @@ def find_routes(name: str) -> Path:
     raise RouteError(f"--routes is {name!r}, which is no file; shipped are {names}")
 
 
-def map_of(town: str, xodr: Path | None) -> RoadMap:
-    """The map of a town: the given file, or the shipped one.
+def map_of(town: str, xodr: Path | None, reader: str = "auto") -> RoadMap:
+    """The map of a town: the given file, or the shipped one; for readers see `open_map`.
 
     Raises:
         RouteError: the town is not shipped and no file is given.
         RunError: the file is no OpenDRIVE.
     """
     if xodr is not None:
-        return read_map(xodr)
+        return open_map(xodr, reader)
     if town not in TOWNS:
         raise RouteError(
             f"town {town} is not shipped ({', '.join(TOWNS)} are); give its map with --xodr FILE"
         )
-    return read_map(DATA / TOWNS[town])
+    return open_map(DATA / TOWNS[town], reader)

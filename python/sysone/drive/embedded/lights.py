@@ -75,7 +75,7 @@ def find_lights(road_map: RoadMap) -> list[Light]:
                     "light",
                     point.x,
                     point.y,
-                    0.0,
+                    point.z,
                     point.yaw + math.pi / 2,
                     point.width / 2 - 0.05,
                     1.0,
@@ -99,7 +99,7 @@ def find_stops(road_map: RoadMap) -> list[TriggerBox]:
         point = road_map.point_at(signal.road_id, _lane_of(signal), signal.s)
         if point is not None:
             found.append(
-                TriggerBox(int(signal.id), "stop", point.x, point.y, 0.0, point.yaw, 1.5, 1.5)
+                TriggerBox(int(signal.id), "stop", point.x, point.y, point.z, point.yaw, 1.5, 1.5)
             )
     return found
 

@@ -64,7 +64,7 @@ class EmbeddedBackend:
 
     def open(self) -> Info:
         """Nothing to start."""
-        return Info("embedded", VERSION, "carla_mercator", (0.0, 0.0))
+        return Info("embedded", VERSION)
 
     def load(self, setup: Setup, route: Sequence[RoutePoint]) -> None:
         """Lights, signs and actors of the map and the route."""
@@ -84,7 +84,7 @@ class EmbeddedBackend:
         self.noise = random.Random(f"noise/{setup.seed}")
 
     def spawn_ego(self, x: float, y: float, z: float, yaw: float) -> None:
-        """The car at rest; z is the ground's."""
+        """The car at rest, on the ground: z only says which of two roads above each other."""
         self.bicycle = Bicycle(x, y, yaw)
         self.affecting = Affecting(self.lights, HALF_LENGTH_M)
         self.frame = 0
@@ -92,7 +92,7 @@ class EmbeddedBackend:
         self.control = Control()
         self.velocity: Vector = (0.0, 0.0, 0.0)
         self.acceleration: Vector = (0.0, 0.0, 0.0)
-        self.here = self.road_map.nearest(x, y)
+        self.here = self.road_map.nearest(x, y, z=z)
         self.route_index = 0
         self.states = self.light_plan.states(0.0)
         self.turned = self.speed = 0.0
@@ -108,10 +108,10 @@ class EmbeddedBackend:
                 _grounds[self.road_map] = Ground(self.road_map)
             self.ground = _grounds[self.road_map]
 
-    def warmup(self, ticks: int = 10) -> None:
+    def warmup(self, ticks: int = 10) -> Vector:
         """The clock starts afterwards."""
-        for _ in range(ticks):
-            self.frame += 1
+        self.frame += ticks
+        return self._gnss()
 
     def tick(self) -> Frame:
         """One step of ``dt``."""
@@ -140,7 +140,7 @@ class EmbeddedBackend:
             (self.velocity[1] - before[1]) / dt,
             0.0,
         )
-        self.here = self.road_map.nearest(car.x, car.y)
+        self.here = self.road_map.nearest(car.x, car.y, z=self.here.z)
         self.states = self.light_plan.states(self.time)
         self.affecting.update(self.here, self.states)
         return Frame(self.frame, self.time, self._sense(), contacts, self.states)
@@ -225,12 +225,8 @@ class EmbeddedBackend:
         spec, car, number = self.spec, self._car, self.frame
         if self.fail_sensors:
             raise SimulationCrashed(f"sensor gap: no data of frame {number}")
-        lat, lon, altitude = self.geolocate(car.x, car.y, 0.0)
-        if spec.gnss_noise_deg > 0.0:
-            lat += self.noise.gauss(0.0, spec.gnss_noise_deg)
-            lon += self.noise.gauss(0.0, spec.gnss_noise_deg)
         found: dict[str, tuple[int, Any]] = {
-            "gps": (number, (lat, lon, altitude)),
+            "gps": (number, self._gnss()),
             "imu": (number, self._imu()),
             "speed": (number, self.speed * math.cos(car.slip)),
         }
@@ -253,6 +249,14 @@ class EmbeddedBackend:
             found["lidar"] = (number, sweep(pose, [actor.state() for actor in self._others()]))
         return found
 
+    def _gnss(self) -> Vector:
+        car, noise = self._car, self.spec.gnss_noise_deg
+        lat, lon, altitude = self.geolocate(car.x, car.y, self.here.z)
+        if noise > 0.0:
+            lat += self.noise.gauss(0.0, noise)
+            lon += self.noise.gauss(0.0, noise)
+        return lat, lon, altitude
+
     def _imu(self) -> tuple[float, ...]:
         """Acceleration in the body frame with gravity, turning, compass."""
         car = self._car
@@ -268,7 +272,7 @@ class EmbeddedBackend:
         """The car."""
         car = self._car
         return EgoState(
-            (car.x, car.y, 0.0),
+            (car.x, car.y, self.here.z),
             car.yaw,
             self.velocity,
             self.acceleration,
@@ -280,8 +284,8 @@ class EmbeddedBackend:
         )
 
     def lane(self, x: float, y: float) -> LanePoint:
-        """The nearest driving lane."""
-        return self.road_map.nearest(x, y)
+        """The nearest driving lane, at the car's height."""
+        return self.road_map.nearest(x, y, z=self.here.z)
 
     def affecting_light(self) -> tuple[str | None, int | None, str | None]:
         """The latched light."""
@@ -332,7 +336,9 @@ class EmbeddedBackend:
         self.control = control
 
     def geolocate(self, x: float, y: float, z: float) -> Vector:
-        """By the chosen model and the map's reference."""
+        """As the map does it, or by another model that was asked for."""
+        if self.setup.gps_model == self.road_map.gps_model:
+            return self.road_map.geolocate(x, y, z)
         lat, lon = carla_to_gps(x, y, *self.road_map.reference, model=self.setup.gps_model)
         return lat, lon, z
 
