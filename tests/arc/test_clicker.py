@@ -8,7 +8,7 @@ import pytest
 from sysone.arc import toolkit
 from sysone.arc.actions import click
 from sysone.arc.click_models import PickAndPut, Rewrite, Seen, search
-from sysone.arc.clicker import ALIKE, PICTURE, Clicker, in_lines
+from sysone.arc.clicker import ALIKE, LINES, PICTURE, Clicker, in_lines
 from sysone.arc.decide import Agent
 from sysone.arc.env import make_env
 from sysone.arc.frame import NOT_FINISHED, Frame
@@ -75,7 +75,9 @@ def test_a_column_without_a_tile_is_known_by_its_bar() -> None:
     board = find_board(grid, NO_MASK)
     assert board is not None
     assert board.shape == (3, 2)
-    assert board.with_rows_above(grid).shape == (3, 3)
+    roomy = board.with_room(grid)
+    assert roomy.shape == (4, 3)  # no room at the left, where the picture ends
+    assert roomy.read(grid).count(FLOOR) == 3 + 2 + 2
 
 
 def test_a_smaller_picture_of_the_board_is_found_and_a_hud_over_it_does_not_hurt() -> None:
@@ -170,10 +172,7 @@ def play_by_hand(wanted: str, rows: list[list[int]], is_won: Any, step: Any) -> 
         assert observed is not None
         action = clicker.propose(observed, Node())
         assert action is not None
-        board = find_board(grid, NO_MASK)
-        assert board is not None
-        place = board.at(action)
-        assert place is not None
+        place = ((action.x - 10) // 12, (action.y - 20) // 12)
         rows = step(rows, place)
         gained = is_won(rows)
         kind = GAINED if gained else "changed"
@@ -198,6 +197,42 @@ def test_alike_is_found_out_by_clicking() -> None:
     assert clicks <= 14
     assert clicker.proved[ALIKE, 8] == 1
     assert clicker.proved[PICTURE,] == 0
+
+
+def test_room_that_is_none_is_given_up_after_one_click() -> None:
+    """Two full piles and a free third column without a mark; to its right there is nothing."""
+
+    def step(rows: list[list[int]], place: tuple[int, int]) -> list[list[int]]:
+        column = place[0]
+        piles = [[values[c] for values in rows] for c in range(3)]
+        marked = [c for c in range(3) if 2 in piles[c]]
+        if not 0 <= column <= 2:
+            return rows
+        if not marked:
+            tops = [r for r in range(2) if piles[column][r] != FLOOR]
+            if tops:
+                lifted.append(piles[column][tops[0]])
+                piles[column][tops[0]] = 2
+        else:
+            start, row = marked[0], piles[marked[0]].index(2)
+            free = [r for r in range(2) if piles[column][r] == FLOOR]
+            if column == start:
+                piles[start][row] = lifted.pop()
+            elif free:
+                piles[start][row] = FLOOR
+                piles[column][free[-1]] = lifted.pop()
+        return [[piles[c][r] for c in range(3)] for r in range(2)]
+
+    lifted: list[int] = []
+
+    def is_won(rows: list[list[int]]) -> bool:
+        kinds = [{v for v in column if v != FLOOR} for column in zip(*rows, strict=True)]
+        found = [value for kind in kinds for value in kind]
+        return 2 not in found and len(found) == len(set(found)) == 2
+
+    clicker, clicks = play_by_hand("lines", [[9, 8, FLOOR], [8, 9, FLOOR]], is_won, step)
+    assert clicker.proved[LINES,] == 1
+    assert clicks <= 30
 
 
 @pytest.mark.skipif(not toolkit.available(), reason="the ARC toolkit is not installed")

@@ -189,18 +189,22 @@ class PickAndPut:
         """The piece that a click on a place picks up."""
         return next((i for i in self.line(places, index) if pieces[i] != self.floor), None)
 
+    def landing(self, places: tuple[Place, ...], pieces: Pieces, clicked: int) -> int | None:
+        """The place where a piece comes to lie that is put down with a click."""
+        room = None
+        for i in self.line(places, clicked):
+            if pieces[i] != self.floor:
+                break
+            room = i
+        return room
+
     def move(
         self, places: tuple[Place, ...], pieces: Pieces, start: int, clicked: int
     ) -> Pieces | None:
         """The pieces once one was put down; the same for putting back; None where it cannot be."""
-        line = self.line(places, clicked)
-        if start in line:
+        if start in self.line(places, clicked):
             return pieces
-        room = None
-        for i in line:
-            if pieces[i] != self.floor:
-                break
-            room = i
+        room = self.landing(places, pieces, clicked)
         if room is None:
             return None
         after = list(pieces)

@@ -62,6 +62,8 @@ class Clicker:
         if again:
             return
         self._board: Board | None = None
+        self._sure: set[Place] = set()
+        """Places that were seen to be some, unlike room for more."""
         self._looks_like: Hashable = None
         self._live: set[Place] = set()
         self._refuted: set[Aim] = set()
@@ -81,8 +83,9 @@ class Clicker:
             return None
         self._note_live(board, values)
         if self._looks_like is None:
-            picture = find_picture(observation.grid, observation.mask, board)
-            self._looks_like = (board.floor in values, picture is not None)
+            sure = board.with_places([place for place in board.places if place in self._sure])
+            picture = find_picture(observation.grid, observation.mask, sure)
+            self._looks_like = (board.floor in sure.read(observation.grid), picture is not None)
         self._fit(board)
         index = self._next(board, values, observation) if self._rule is not None else None
         if index is None:
@@ -118,6 +121,8 @@ class Clicker:
         if MIXED in new:
             self._route = []
             return
+        if old == new and self._drop(board, old, clicked):
+            return
         seen = Seen(board.places, old, clicked, new, self._held)
         self._held = PickAndPut.held_after(seen, board.floor)
         self._seen.append(seen)
@@ -126,13 +131,32 @@ class Clicker:
         if self._board is None and self._looks < LOOKS:
             self._looks += 1
             found = find_board(observation.grid, observation.mask)
-            self._board = found.with_rows_above(observation.grid) if found else None
+            if found is not None:
+                self._sure = set(found.places)
+                self._board = found.with_room(observation.grid)
         return self._board
+
+    def _drop(self, board: Board, values: Values, clicked: int) -> bool:
+        """Whether a click did nothing because there is no place where one was supposed."""
+        rule = self._rule
+        if self._held is None or not isinstance(rule, PickAndPut):
+            return False
+        landing = rule.landing(board.places, self._resting(values), clicked)
+        if landing is None or board.places[landing] in self._sure:
+            return False
+        column, row = board.places[landing]
+        axis, line = (0, column) if column not in {c for c, _ in self._sure} else (1, row)
+        kept = [p for p in board.places if p in self._sure or p[axis] != line]
+        self._held = (kept.index(board.places[self._held[0]]), self._held[1])
+        self._board = board.with_places(kept)
+        self._route = []
+        return True
 
     def _note_live(self, board: Board, values: Values) -> None:
         for place, value in zip(board.places, values, strict=True):
             if value != board.floor:
                 self._live.add(place)
+                self._sure.add(place)
 
     def _fit(self, board: Board) -> None:
         """The rule of this level: one that other levels followed, as long as it explains this one.
@@ -325,5 +349,4 @@ def in_lines(rule: PickAndPut, board: Board, pieces: Values) -> bool:
 
 def _only(board: Board, indices: Sequence[int]) -> Board:
     """The board of some of its places."""
-    places = tuple(board.places[index] for index in indices)
-    return Board(board.left, board.top, board.pitch, board.size, places, board.floor)
+    return board.with_places([board.places[index] for index in indices])

@@ -5,7 +5,8 @@ size; places between them that are empty belong to it.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -76,16 +77,33 @@ class Board:
         inside = x < self.size[0] and y < self.size[1]
         return place if inside and place in self.places else None
 
-    def with_rows_above(self, grid: Grid) -> "Board":
-        """The same with one more row where the picture is empty above: room to pile up."""
+    def with_room(self, grid: Grid) -> "Board":
+        """The same with a row more above and a column more at each side, where all is empty.
+
+        A pile may grow into them; whether they are places at all has to be tried.
+        """
         columns = sorted({c for c, _ in self.places})
-        above = min(r for _, r in self.places) - 1
-        fresh = [(c, above) for c in columns]
-        for place in fresh:
+        rows = sorted({r for _, r in self.places})
+        lines = [
+            [(c, rows[0] - 1) for c in columns],
+            [(columns[0] - 1, r) for r in rows],
+            [(columns[-1] + 1, r) for r in rows],
+        ]
+        fresh = [place for line in lines if self._all_empty(grid, line) for place in line]
+        return self.with_places(sorted([*self.places, *fresh], key=lambda place: place[::-1]))
+
+    def with_places(self, places: Sequence[Place]) -> "Board":
+        """The same board of other places."""
+        return replace(self, places=tuple(places))
+
+    def _all_empty(self, grid: Grid, line: list[Place]) -> bool:
+        for place in line:
             x, y = self.corner(place)
-            if y < 0 or (grid[y : y + self.size[1], x : x + self.size[0]] != self.floor).any():
-                return self
-        return Board(self.left, self.top, self.pitch, self.size, (*fresh, *self.places), self.floor)
+            cells = grid[max(y, 0) : y + self.size[1], max(x, 0) : x + self.size[0]]
+            whole = x >= 0 and y >= 0 and cells.shape == (self.size[1], self.size[0])
+            if not whole or (cells != self.floor).any():
+                return False
+        return True
 
 
 def find_board(grid: Grid, mask: NDArray[np.uint8]) -> Board | None:
