@@ -29,6 +29,8 @@ class Seen:
     clicked: int
     after: Values
     held: Held | None = None
+    unsure: frozenset[int] = frozenset()
+    """Places of which nobody knows whether they are any."""
 
     @property
     def changed(self) -> list[int]:
@@ -170,6 +172,8 @@ class PickAndPut:
         moved = self.move(item.places, resting, at, item.clicked)
         if moved is None:
             return not changed
+        if not changed and self.landing(item.places, resting, item.clicked) in item.unsure:
+            return True
         return item.after == moved
 
     def line(self, places: tuple[Place, ...], index: int) -> list[int]:

@@ -123,7 +123,8 @@ class Clicker:
             return
         if old == new and self._drop(board, old, clicked):
             return
-        seen = Seen(board.places, old, clicked, new, self._held)
+        unsure = frozenset(i for i, p in enumerate(board.places) if p not in self._sure)
+        seen = Seen(board.places, old, clicked, new, self._held, unsure)
         self._held = PickAndPut.held_after(seen, board.floor)
         self._seen.append(seen)
 
