@@ -182,3 +182,63 @@ def test_what_is_known_to_do_nothing_is_not_done_again(game: str) -> None:
 def test_an_unknown_policy_is_named() -> None:
     with pytest.raises(ValueError, match="policy is 'clever'"):
         make_policy("clever", 0)
+
+
+def test_a_goal_is_learnt_from_the_last_picture_of_a_level() -> None:
+    grid = drawn(*ROOM)
+    walker = walker_at(grid)
+    rows = [list(row.replace("@", ".")) for row in ROOM]
+    rows[3][3] = "@"
+    last = drawn(*["".join(row) for row in rows])
+    walker.learn_goal(grid, simple(4), last)
+    assert dict(walker.goals) == {GOAL: 1}
+    without = walker_at(grid)
+    without.learn_goal(grid, simple(1))
+    assert dict(without.goals) == {WALL: 1}  # without it, what was ahead
+
+
+COINS = (
+    "########",
+    "#@....G#",
+    "#......#",
+    "#....o.#",
+    "#......#",
+    "#o.....#",
+    "#......#",
+    "########",
+)
+
+
+@pytest.mark.parametrize(("left", "first"), [(False, PAD), (True, GOAL)])
+def test_finds_come_first_where_levels_were_gained_with_none_left(left: bool, first: int) -> None:
+    grid = drawn(*COINS)
+    walker = walker_at(grid)
+    walker.treasure = {PAD}
+    walker.goals.update({GOAL: 1})
+    walker.left_over[left] += 1
+    plan = walker.plan(grid, NO_MASK, TriedAt())
+    assert plan is not None
+    assert plan.values == {first}
+
+
+def test_a_goal_that_did_nothing_is_tried_again_after_something_happened() -> None:
+    grid = drawn(*[row.replace("o", ".") for row in COINS])
+    walker = walker_at(grid)
+    walker.goals.update({GOAL: 1})
+    walker.passable.add(GOAL)
+    walker.spent = {GOAL: 0}
+    plan = walker.plan(grid, NO_MASK, TriedAt())
+    assert plan is not None
+    assert plan.values != {GOAL}
+    walker.events = 1
+    plan = walker.plan(grid, NO_MASK, TriedAt())
+    assert plan is not None
+    assert plan.values == {GOAL}
+
+
+def test_an_undone_step_teaches_nothing_about_ways() -> None:
+    grid = drawn(*ROOM)
+    walker = walker_at(grid)
+    walker.undone(drawn(*[row.replace("#@.", "#.@") for row in ROOM]))
+    assert walker.box == (16, 8, 23, 15)
+    assert walker.passable == {FLOOR}

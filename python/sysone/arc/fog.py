@@ -21,6 +21,7 @@ SHARE: Final = 0.6
 """Of all moves that must show it."""
 SELDOM: Final = 0.15
 """Share of the looks below which a distance is an exception."""
+EDGE: Final = 4
 FRAMES_KEPT: Final = 40
 
 
@@ -52,8 +53,12 @@ class Seen:
         differs = (before != after) & (mask == 0)
         for x0, y0, x1, y1 in (old, new):
             differs[y0 : y1 + 1, x0 : x1 + 1] = False
+        # What changes at the edge is a counter rather than fog.
+        inner = np.zeros_like(differs)
+        inner[EDGE:-EDGE, EDGE:-EDGE] = differs[EDGE:-EDGE, EDGE:-EDGE]
+        differs = inner
         self._moves += 1
-        if differs.any():
+        if np.count_nonzero(differs) >= (new[2] - new[0] + 1) * (new[3] - new[1] + 1):
             gone, came = before[differs], after[differs]
             counts = np.bincount(gone, minlength=16) + np.bincount(came, minlength=16)
             # Of two that change places with each other the one that most of the picture shows.

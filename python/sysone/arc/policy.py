@@ -5,13 +5,14 @@ from collections import Counter
 from typing import Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sysone.arc.actions import CLICK_ID, RESET, RESET_ID, UNDO_ID, Action, click, simple
 from sysone.arc.candidates import objects
 from sysone.arc.clicker import Clicker
 from sysone.arc.frame import GAME_OVER
 from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Node, Noted
-from sysone.arc.observe import Observation
+from sysone.arc.observe import Observation, repair_grid
 from sysone.arc.places import TriedAt
 from sysone.arc.pusher import push_plan
 from sysone.arc.walker import Walker
@@ -136,7 +137,7 @@ class Explorer:
         if action.id == RESET_ID or after.new_level:
             self.clicker.start_level(again=noted.kind != GAINED)
             if noted.kind == GAINED:
-                walker.learn_goal(before.grid, action)
+                walker.learn_goal(before.grid, action, _last_of_level(before, after))
                 self._clicks.clear()
             self._route = []
             self._unpushable.clear()
@@ -168,6 +169,9 @@ class Explorer:
         if walker.events != events:
             self._tried_at.clear()
             self._route = []
+        if box is not None and self._entering and not self._route:
+            # The end of a plan: made from there it brought what it brought.
+            self._tried_at.add(box[:2], action.id)
         if box is not None and walker.box == box:
             self._tried_at.add(box[:2], action.id)
             walker.forget_reopened(self._entering if not self._route else frozenset())
@@ -288,6 +292,17 @@ class Explorer:
         effect = memory.effects.get(action.text)
         tries = BLOCKED_TRIES if action.id <= 4 else IDLE_TRIES
         return effect is not None and effect.tried >= tries and not effect.changed
+
+
+def _last_of_level(before: Observation, after: Observation) -> NDArray[np.uint8] | None:
+    """The picture that a level was gained with: games show it before the new level's."""
+    if after.n_frames < 2:
+        return None
+    try:
+        grid, repaired = repair_grid(after.frames[-2])
+    except ValueError:
+        return None
+    return None if repaired or grid.shape != before.grid.shape else grid
 
 
 def _once_an_area(observation: Observation, candidates: list[Action], node: Node) -> list[Action]:

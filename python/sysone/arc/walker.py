@@ -4,36 +4,21 @@ Learnt from what moved after each action, and used to plan: to the nearest thing
 something, over cells that are known to be passable.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sysone.arc.actions import Action, simple
+from sysone.arc.actions import Action
 from sysone.arc.fog import Seen
 from sysone.arc.moved import Box, Moved
 from sysone.arc.places import Grid, Place, TriedAt, inside, overlap, shifted, values_in
+from sysone.arc.route import Plan, find_route
 
-# What a target is worth, in steps that one would walk further for a better one.
-GOAL, UNKNOWN, TREASURE, NEW_PLACE, SPENT_GOAL, LARGE_AREA = 0, 4, 2, 30, 12, 10
-NOTHING_NEW: Final = 90
-"""A place that was not visited, but seen from all around."""
-LARGE_SHARE: Final = 0.04
-"""Share of the grid from which on a value is taken for a wall or floor, and touched last."""
-MAX_PLACES: Final = 3000
 SLIDES_SHARE: Final = 0.15
 """Share of steps that are not as long as the others from which on the player is said to slide."""
-
-
-@dataclass(slots=True)
-class Plan:
-    """Actions to a target and what the last of them enters."""
-
-    actions: list[Action]
-    values: frozenset[int]
-    cost: int
 
 
 @dataclass(slots=True)
@@ -71,11 +56,13 @@ class Walker:
     """What was seen of the level where there is fog."""
     _lengths: Counter[int] = field(default_factory=Counter)
     """Steps by their length in player's sizes."""
+    left_over: Counter[bool] = field(default_factory=Counter)
+    """Whether finds were left when a level was gained."""
     _entered: Counter[int] = field(default_factory=Counter)
     _bumped: Counter[int] = field(default_factory=Counter)
     _under: frozenset[int] = frozenset()
     """Values below the player that are not floor."""
-    _reopen: set[int] = field(default_factory=set)
+    reopen: set[int] = field(default_factory=set)
     """Values that were closed when something happened: worth one more try."""
 
     @property
@@ -180,8 +167,9 @@ class Walker:
         counter[own.dx, own.dy] += 1
         width, height = own.after[2] - own.after[0] + 1, own.after[3] - own.after[1] + 1
         self._lengths[round((abs(own.dx) + abs(own.dy)) / max(width, 1))] += 1
-        usual = self._lengths.most_common(1)[0][1]
-        self.slides = self._lengths.total() - usual >= SLIDES_SHARE * self._lengths.total()
+        length, times = self._lengths.most_common(1)[0]
+        others = self._lengths.total() - times
+        self.slides = others >= (SLIDES_SHARE * self._lengths.total() if length <= 1 else 1)
         (dx, dy), _ = counter.most_common(1)[0]
         self.relative[action.id] = (dx / width, dy / height)
 
@@ -190,13 +178,25 @@ class Walker:
         self.box = self._find(grid)
         self._under = frozenset()
 
-    def learn_goal(self, before: Grid, action: Action) -> None:
-        """A level was gained: what the player was about to enter is what to go for."""
-        ahead = self._ahead(before, action.id)
-        if ahead:
+    def learn_goal(self, before: Grid, action: Action, last: Grid | None = None) -> None:
+        """A level was gained: what the player entered with that is what to go for.
+
+        ``last`` is the level's last picture, where the game shows one; without it, or without the
+        player on it, what was ahead counts.
+        """
+        entered = self._ahead(before, action.id)
+        end = self._find(last) if last is not None else None
+        if end is not None and self.box is not None and end != self.box:
+            dx, dy = end[0] - self.box[0], end[1] - self.box[1]
+            if shifted(self.box, (dx, dy)) == end:
+                entered = values_in(before, end, self.box)
+        if entered:
             floor = int(np.bincount(before.ravel(), minlength=16).argmax())
-            for value in ahead - {floor} - self.values:
+            for value in entered - {floor} - self.values:
                 self.goals[value] += 1
+            if self.treasure:
+                rest = self.treasure - entered - self.values
+                self.left_over[bool(np.isin(before, list(rest)).any())] += 1
 
     def _bump(self, value: int) -> None:
         """What stops the player at least as often as it is entered was taken for a way wrongly."""
@@ -211,7 +211,7 @@ class Walker:
         if self._n_moves >= 6 and self._seen_events > self._n_moves // 2:
             return
         self.events += 1
-        self._reopen = set(self.blocked)
+        self.reopen = set(self.blocked)
 
     def _split(self, moves: list[Moved]) -> list[Moved]:
         """The player apart from what it pushes, which moves by the same step."""
@@ -264,7 +264,7 @@ class Walker:
         # A HUD changes a few cells near an edge; that is no event.
         return bool(differs[4:-4, 4:-4].any())
 
-    def _unit(self, action_id: int) -> Place | None:
+    def unit(self, action_id: int) -> Place | None:
         """One cell on: the usual step, or the player's size when it slides."""
         if self.box is None or action_id not in self.relative:
             return None
@@ -276,7 +276,7 @@ class Walker:
         return seen.most_common(1)[0][0] if seen else (round(dx * width), round(dy * height))
 
     def _ahead(self, grid: Grid, action_id: int) -> frozenset[int] | None:
-        unit = self._unit(action_id)
+        unit = self.unit(action_id)
         if unit is None or self.box is None:
             return None
         target = shifted(self.box, unit)
@@ -284,94 +284,22 @@ class Walker:
 
     def plan(self, grid: Grid, mask: NDArray[np.uint8], tried: TriedAt) -> Plan | None:
         """The cheapest way to something that promises something; None if there is nothing."""
-        if self.box is None:
-            return None
-        grid = self.seen.map(grid)
-        units = {id_: unit for id_ in self.relative if (unit := self._unit(id_)) is not None}
-        if not units:
-            return None
-        counts = np.bincount(grid.ravel(), minlength=16)
-        large = {value for value in range(16) if counts[value] > LARGE_SHARE * grid.size}
-        reopen = {value for value in self._reopen if value not in large}
-        blocked = self.blocked - reopen
-        slides = self.slides
-        start = self.box[:2]
-        width, height = self.box[2] - self.box[0], self.box[3] - self.box[1]
-        came: dict[Place, tuple[Place, int] | None] = {start: None}
-        depth = {start: 0}
-        queue = deque([start])
-        best: tuple[int, Place, int, frozenset[int]] | None = None
-        while queue and len(came) < MAX_PLACES:
-            place = queue.popleft()
-            distance = depth[place]
-            if best is not None and distance >= best[0]:
-                break
-            for id_, unit in units.items():
-                if tried(place, id_):
-                    continue
-                here = place
-                hit: frozenset[int] = frozenset()
-                while True:
-                    box = (here[0], here[1], here[0] + width, here[1] + height)
-                    target = shifted(box, unit)
-                    if not inside(target, grid) or mask[target[1], target[0]]:
-                        break
-                    hit = values_in(grid, target, box) - self.values
-                    if not hit <= self.passable or hit & self.deadly or hit & self.treasure:
-                        break
-                    if hit & set(self.goals) and not self._is_spent(hit):
-                        break
-                    here = target[:2]
-                    hit = frozenset()
-                    if not slides:
-                        break
-                cost = self._cost(hit, blocked, large)
-                if cost is not None:
-                    candidate = (distance + 1 + cost, place, id_, hit)
-                    if best is None or candidate[0] < best[0]:
-                        best = candidate
-                if here != place and here not in came:
-                    came[here] = (place, id_)
-                    depth[here] = distance + 1
-                    queue.append(here)
-                    there = (here[0], here[1], here[0] + width, here[1] + height)
-                    if here not in self.visited:
-                        worth = NEW_PLACE if self.seen.unseen(there) else NOTHING_NEW
-                        candidate = (distance + 1 + worth, place, id_, frozenset())
-                        if best is None or candidate[0] < best[0]:
-                            best = candidate
-        if best is None:
-            return None
-        cost, place, id_, hit = best
-        actions = [simple(id_)]
-        step = came[place]
-        while step is not None:
-            actions.append(simple(step[1]))
-            step = came[step[0]]
-        return Plan(actions[::-1], hit, cost)
+        return find_route(self, grid, mask, tried)
 
-    def _is_spent(self, hit: frozenset[int]) -> bool:
+    def collects(self, grid: Grid) -> bool:
+        """Whether something lies about in a game whose levels were gained with nothing left."""
+        if not self.left_over[False] or self.left_over[True]:
+            return False
+        return bool(np.isin(grid, list(self.treasure - self.values)).any())
+
+    def is_spent(self, hit: frozenset[int]) -> bool:
+        """Whether a goal of these values did nothing in this level."""
         return any(value in self.spent for value in hit)
 
-    def _cost(self, hit: frozenset[int], blocked: set[int], large: set[int]) -> int | None:
-        """What a target of these values costs beyond its distance; None for no target."""
-        if not hit or hit & self.deadly:
-            return None
-        if hit & self.treasure:
-            return GOAL if hit & set(self.goals) else TREASURE
-        if hit & set(self.goals):
-            if not self._is_spent(hit):
-                return GOAL
-            # A goal that did nothing is tried again after something happened.
-            waiting = [value for value in hit if value in self.spent]
-            return SPENT_GOAL if any(self.spent[v] < self.events for v in waiting) else None
-        if hit & blocked or hit & self.pushed:
-            return None
-        unknown = hit - self.passable
-        if not unknown:
-            return None
-        return LARGE_AREA if unknown & large else UNKNOWN
+    def waits(self, hit: frozenset[int]) -> bool:
+        """Whether something happened since a goal of these values did nothing."""
+        return any(value in self.spent and self.spent[value] < self.events for value in hit)
 
     def forget_reopened(self, values: frozenset[int]) -> None:
         """A door that was tried again is no news any more."""
-        self._reopen -= values
+        self.reopen -= values
