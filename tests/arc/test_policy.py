@@ -192,9 +192,10 @@ def test_a_goal_is_learnt_from_the_last_picture_of_a_level() -> None:
     last = drawn(*["".join(row) for row in rows])
     walker.learn_goal(grid, simple(4), last)
     assert dict(walker.goals) == {GOAL: 1}
-    without = walker_at(grid)
-    without.learn_goal(grid, simple(1))
-    assert dict(without.goals) == {WALL: 1}  # without it, what was ahead
+    beside = drawn(*[row.replace("#@.", "#@G") for row in ROOM])
+    without = walker_at(beside)
+    without.learn_goal(beside, simple(4))
+    assert dict(without.goals) == {GOAL: 1}  # without it, what was ahead
 
 
 COINS = (
