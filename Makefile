@@ -55,14 +55,16 @@ $(STAMPS)/install: pyproject.toml constraints.txt CMakeLists.txt $(STAMPS)/build
 play: $(STAMPS)/install
 	@$(BIN)/python -m sysone.trex $(ARGS)
 
-# A second compiler for the arena's digests; where it may not be installed its tests are skipped.
-$(STAMPS)/clang: $(STAMPS)/build
-	@command -v clang++ >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+# A second compiler for the arena's digests, and its sandbox; where they may not be installed,
+# their tests are skipped.
+$(STAMPS)/tools: $(STAMPS)/build
+	@{ command -v clang++ && command -v bwrap; } >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	  && apt-get update -q && DEBIAN_FRONTEND=noninteractive \
-	  apt-get install -qy --no-install-recommends clang >/dev/null; } || true
+	  apt-get install -qy --no-install-recommends clang bubblewrap >/dev/null; } || true
 	@touch $@
 
-test: $(STAMPS)/install $(STAMPS)/clang lint
+test: $(STAMPS)/install $(STAMPS)/tools lint
 	$(BIN)/python -m pytest -q -n auto $(ARGS)
 
 bench: $(STAMPS)/install $(STAMPS)/test

@@ -21,7 +21,8 @@ if(SYSONE_PYTHON)
   pybind11_add_module(_arena MODULE
     csrc/arena/bindings.cpp
     csrc/arena/bindings_match.cpp
-    csrc/arena/bindings_numbers.cpp)
+    csrc/arena/bindings_numbers.cpp
+    csrc/arena/sandbox/seccomp.cpp)
   set_source_files_properties(csrc/arena/bindings.cpp PROPERTIES COMPILE_DEFINITIONS
     "ARENA_VERSION=\"1.0.1\";ARENA_SOURCES_SHA256=\"${arena_sha256}\"")
   target_link_libraries(_arena PRIVATE arena sysone_warnings)

@@ -2,6 +2,7 @@
 #include "arena/bindings.h"
 
 #include "arena/core/rules.h"
+#include "arena/sandbox/seccomp.h"
 
 namespace py = pybind11;
 
@@ -15,4 +16,11 @@ PYBIND11_MODULE(_arena, m, py::mod_gil_not_used()) {
     py::register_exception<RulesError>(m, "RulesError", PyExc_ValueError);
     python::register_numbers(m);
     python::register_match(m);
+    m.def(
+        "seccomp_filter",
+        [] {
+            const std::vector<std::uint8_t> code = seccomp_filter();
+            return py::bytes(reinterpret_cast<const char*>(code.data()), code.size());
+        },
+        "The BPF program that strategies are held by; empty where there is none.");
 }

@@ -105,3 +105,6 @@ class Simulator:
         """-1 none, 0 red, 1 blue."""
     @property
     def reason(self) -> str: ...
+
+def seccomp_filter() -> bytes:
+    """The BPF program that strategies are held by; empty where there is none."""

@@ -14,6 +14,7 @@ from sysone.arena.batch.store import RefusedError, Store, is_used, stored
 from sysone.arena.batch.summary import latest, summarise, wilson
 from sysone.arena.batch.worker import Assignment
 from sysone.arena.errors import ArenaError
+from sysone.arena.isolation.base import TrustedLocal
 from sysone.executors import Finished
 from sysone.runs import jsonl
 
@@ -109,7 +110,7 @@ def play(
     ticks = iter(range(10**6))
     with Store(folder, options, jobs, argv=["rmuc-arena"], isolation={}, before=before) as store:
         scheduler = Scheduler(
-            store, jobs, options, script,
+            store, jobs, options, script, TrustedLocal(),
             on_result=told.append, note=lambda text: None, clock=lambda: float(next(ticks)),
         )  # fmt: skip
         summary = scheduler.run(interrupts)

@@ -238,10 +238,18 @@ def test_mistakes_are_one_line_on_stderr(
     assert words in line["message"]
 
 
-def test_without_isolation_a_match_must_be_trusted(capsys: Any) -> None:
-    code, out, err = call(capsys, "match")
-    assert (code, out) == (4, "")
-    assert "--trusted-local" in json.loads(err)["message"]
+def test_without_isolation_a_match_must_be_trusted(
+    capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sysone.arena.isolation.bubblewrap.unavailable", lambda: "no bwrap")
+    monkeypatch.setattr("sysone.arena.isolation.docker.unavailable", lambda image: "no docker")
+    for command in (["match"], ["validate", "example_minimal"]):
+        code, out, err = call(capsys, *command)
+        assert (code, out) == (4, "")
+        error = json.loads(err)
+        assert error["code"] == "isolation"
+        assert "no bwrap; no docker" in error["message"]
+        assert "--trusted-local" in error["message"]
 
 
 def test_an_output_that_exists_is_left_alone(capsys: Any, tmp_path: Path) -> None:

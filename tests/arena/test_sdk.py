@@ -9,6 +9,7 @@ import pytest
 from sysone.arena import lineup, manifest, match, sources, validation
 from sysone.arena.engine import Setup
 from sysone.arena.errors import ArenaError
+from sysone.arena.isolation.base import TrustedLocal
 
 HEAD = """[strategy]
 key = "{key}"
@@ -223,5 +224,7 @@ def test_every_bundled_strategy_is_there() -> None:
 
 @pytest.mark.parametrize("key", BUNDLED)
 def test_bundled_strategies_play_without_an_error(key: str) -> None:
-    report = validation.validate(f"bundled:{key}", self_play_s=1.0, timeout_s=5.0)
+    report = validation.validate(
+        f"bundled:{key}", self_play_s=1.0, timeout_s=5.0, isolation=TrustedLocal()
+    )
     assert report["ok"], report

@@ -176,10 +176,19 @@ def validate(
     ref: str,
     self_play: Annotated[float, typer.Option(help="Seconds of a match against itself.")] = 10.0,
     timeout: Annotated[float, typer.Option(help="Budget of a decision in seconds.")] = 0.2,
+    isolation: Annotated[str, typer.Option(help="auto, bubblewrap, docker, none.")] = "auto",
+    trusted_local: Annotated[
+        bool, typer.Option("--trusted-local", help="The same as --isolation none.")
+    ] = False,
     pretty: PrettyOption = False,
 ) -> None:
     """Check a strategy: manifest, files, import, decisions, a short match against itself."""
-    report = validation.validate(ref, self_play_s=self_play, timeout_s=timeout)
+    report = validation.validate(
+        ref,
+        self_play_s=self_play,
+        timeout_s=timeout,
+        isolation=cli_run.isolation_of("none" if trusted_local else isolation),
+    )
     emit(report, pretty)
     if not report["ok"]:
         raise typer.Exit(NOT_OK)

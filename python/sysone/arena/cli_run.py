@@ -14,10 +14,11 @@ import typer
 
 from sysone.arena.batch import worker
 from sysone.arena.batch.jobs import jobs_of, read_jobs, season_of_map
-from sysone.arena.batch.options import Options, resolve
+from sysone.arena.batch.options import CHOICES, Options, resolve
 from sysone.arena.batch.scheduler import Interrupts, Scheduler
 from sysone.arena.batch.store import RefusedError, Store, is_used, stored
 from sysone.arena.errors import ArenaError
+from sysone.arena.isolation import Isolation, UnavailableError, choose
 from sysone.arena.json_options import object_of
 from sysone.executors import LocalExecutor
 from sysone.runs.progress import Progress
@@ -91,10 +92,13 @@ def run(
     fail_fast: Annotated[
         bool | None, typer.Option("--fail-fast", help="Begin no game after one that is not ok.")
     ] = None,
-    isolation: Annotated[str | None, typer.Option(help="auto or none [auto].")] = None,
+    isolation: Annotated[
+        str | None, typer.Option(help="auto, bubblewrap, docker or none [auto].")
+    ] = None,
     trusted_local: Annotated[
         bool, typer.Option("--trusted-local", help="The same as --isolation none.")
     ] = False,
+    docker_image: Annotated[str | None, typer.Option(help="Image for --isolation docker.")] = None,
     memory_mb: Annotated[
         int | None, typer.Option(help="Memory of a strategy's process [512].")
     ] = None,
@@ -138,6 +142,7 @@ def run(
         match_timeout=match_timeout,
         fail_fast=fail_fast,
         isolation="none" if trusted_local else isolation,
+        docker_image=docker_image,
         memory_mb=memory_mb,
         progress=progress,
         engine=engine,
@@ -174,12 +179,7 @@ def _run(
         raise RefusedError("output_exists", f"{output} is already there; --resume goes on with it")
     before = stored(output) if resume else None
     options = resolve(given, None if before is None else before["config"])
-    if options.isolation == "auto":
-        raise Refusal(
-            "isolation",
-            "no isolation backend is available; --trusted-local runs strategies as plain processes",
-            NOT_AVAILABLE,
-        )
+    isolation = isolation_of(options.isolation, options.docker_image)
     games = jobs_of(options)
     if output.suffix == ".json" and len(games) != 1:
         raise ArenaError(
@@ -187,7 +187,8 @@ def _run(
         )
     if temporary and options.replays != "none":
         raise ArenaError("usage", f"--replays {options.replays} needs --output")
-    print("warning: strategies run without isolation", file=sys.stderr)
+    if isolation.name == "none":
+        print("warning: strategies run without isolation", file=sys.stderr)
     single = output.suffix == ".json"
     with (
         Progress(plain=True) as progress,
@@ -197,7 +198,7 @@ def _run(
             options,
             games,
             argv=["rmuc-arena", *_argv()],
-            isolation={"backend": "none", "details": None},
+            isolation={"backend": isolation.name, "details": None},
             before=before,
         ) as store,
     ):
@@ -206,6 +207,7 @@ def _run(
             games,
             options,
             LocalExecutor(worker.play, min(options.workers, len(games)), pin=options.pin_cpus),
+            isolation,
             on_result=lambda line: print(_text(line, pretty and len(games) == 1), flush=True),
             note=progress.note,
         )
@@ -215,6 +217,23 @@ def _run(
     if interrupts.count:
         return 128 + interrupts.number
     return 0 if summary["valid"] == summary["total"] else NOT_OK
+
+
+def isolation_of(wanted: str, image: str | None = None) -> Isolation:
+    """The isolation of an option.
+
+    Raises:
+        ArenaError: it names none.
+        Refusal: it does not work here.
+    """
+    if wanted not in CHOICES["isolation"]:
+        raise ArenaError(
+            "usage", f"--isolation must be {' or '.join(CHOICES['isolation'])}, not {wanted!r}"
+        )
+    try:
+        return choose(wanted, image)
+    except UnavailableError as error:
+        raise Refusal("isolation", str(error), NOT_AVAILABLE) from error
 
 
 def _argv() -> list[str]:

@@ -17,6 +17,7 @@ from sysone.arena import processes
 from sysone.arena.engine import HOLD, TEAMS, Setup, Team
 from sysone.arena.errors import ArenaError
 from sysone.arena.frames import Channel, ClosedError
+from sysone.arena.isolation.base import Isolation, TrustedLocal
 from sysone.arena.player import Player, collect
 from sysone.arena.sim_host import Answer, Round
 from sysone.arena.sources import Strategy
@@ -87,17 +88,20 @@ def play(
     record: bool = False,
     swapped: bool = False,
     log_folder: Path | None = None,
+    isolation: Isolation | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Played:
     """Play a match.
 
     Strategies' faults end in the result. ``log_folder`` gets each side's output. ``stopping`` is
     asked at every decision; the match then ends as it stands, with the status ``interrupted``.
+    Without ``isolation`` strategies are plain processes.
 
     Raises:
         ArenaError: the match itself is not allowed.
     """
     limits = limits or Limits()
+    isolation = isolation or TrustedLocal()
     begin = perf_counter()
     players = [
         Player(strategy, side, slot)
@@ -115,7 +119,7 @@ def play(
         sim_pid = process.pid
         try:
             world = _begin(channel, setup, players, record)
-            _start(players, setup, world, limits, logs)
+            _start(players, setup, world, limits, logs, isolation)
             end = monotonic() + limits.match_s
             if not _run(channel, players, limits, clock, end, stopping):
                 status = "interrupted"
@@ -155,6 +159,7 @@ def play(
         "digest": final.get("digest"),
         "ticks": final.get("ticks"),
         "strategies": {side: _report(players, side, sides[side]) for side in TEAMS},
+        "isolation": isolation.name,
         "wall_s": round(wall, 3),
         "sim_s": round(clock.simulate_s, 3),
         "shares": _shares(clock, players),
@@ -212,6 +217,7 @@ def _start(
     world: dict[str, Any],
     limits: Limits,
     logs: Mapping[str, IO[bytes] | None],
+    isolation: Isolation,
 ) -> None:
     deadline = monotonic() + limits.startup_s
     for player in players:
@@ -229,7 +235,8 @@ def _start(
             "static": world["static"],
         }
         wish = player.strategy.manifest.limits.memory_mb
-        player.start(info, logs[player.side], min(limits.memory_mb, max(wish, 512)))
+        memory_mb = min(limits.memory_mb, max(wish, 512))
+        player.start(info, logs[player.side], isolation, memory_mb, limits.match_s)
     for player in players:
         problem = player.ready(deadline)
         if problem is not None:

@@ -13,6 +13,7 @@ from typing import IO, Any
 from sysone.arena import processes
 from sysone.arena.engine import HOLD, TEAMS, Team
 from sysone.arena.frames import Channel, ClosedError
+from sysone.arena.isolation.base import Isolation, Sandbox
 from sysone.arena.sources import Strategy
 
 DEAD_AFTER_S = 5.0
@@ -41,14 +42,20 @@ class Player:
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
 
-    def start(self, info: dict[str, Any], log: IO[bytes] | None, memory_mb: int) -> None:
+    def start(
+        self,
+        info: dict[str, Any],
+        log: IO[bytes] | None,
+        isolation: Isolation,
+        memory_mb: int,
+        cpu_s: float,
+    ) -> None:
         """Begin the process; `ready` waits for it."""
         self._begun = monotonic()
-        self._process, self._channel = processes.start(
-            "sysone.arena.sdk.host", log=log, folder=self.strategy.folder, memory_mb=memory_mb
-        )
+        sandbox = Sandbox(self.strategy.folder, memory_mb, cpu_s)
+        self._process, self._channel = processes.start_strategy(isolation, sandbox, log)
         setup = {
-            "folder": str(self.strategy.folder.resolve()),
+            "folder": isolation.folder or str(self.strategy.folder.resolve()),
             "entry": self.strategy.manifest.strategy.entry,
             "info": info,
         }
@@ -106,7 +113,11 @@ class Player:
         except ClosedError:
             self._die("crashed", "its process ended")
             return None
-        message = channel.pop()
+        try:
+            message = channel.pop()
+        except ClosedError:
+            self._die("bad_reply", "it wrote on the channel what is no message")
+            return None
         if message is None:
             return None
         self._outstanding = False
@@ -160,7 +171,8 @@ class Player:
         if self._process is None:
             return
         with contextlib.suppress(OSError, IndexError, ValueError):
-            status = Path(f"/proc/{self._process.pid}/status").read_text()
+            inner = processes.innermost(self._process.pid)
+            status = Path(f"/proc/{inner}/status").read_text()
             for line in status.splitlines():
                 if line.startswith("VmHWM"):
                     self.peak_rss_mb = int(line.split()[1]) // 1024

@@ -7,6 +7,7 @@ from sysone.arena import match as matches
 from sysone.arena import sources
 from sysone.arena.engine import TEAMS, Game, Setup, Team
 from sysone.arena.errors import ArenaError
+from sysone.arena.isolation import Isolation
 from sysone.arena.lineup import Lineup, Mode
 from sysone.arena.manifest import files
 from sysone.arena.rules.settings import season_named
@@ -15,7 +16,9 @@ DECISIONS_S = 2.0
 """Twenty decisions."""
 
 
-def validate(ref: str, *, self_play_s: float, timeout_s: float) -> dict[str, Any]:
+def validate(
+    ref: str, *, self_play_s: float, timeout_s: float, isolation: Isolation
+) -> dict[str, Any]:
     """Check a strategy; the report says what passed and why the rest did not.
 
     Manifest, files, import in a process of its own and 20 decisions, and a match against itself.
@@ -45,7 +48,7 @@ def validate(ref: str, *, self_play_s: float, timeout_s: float) -> dict[str, Any
     limits = matches.Limits(timeout_s=timeout_s)
     for name, seconds in (("decisions", DECISIONS_S), ("self_play", self_play_s)):
         short = Setup(setup.season, setup.seed, setup.lineups, setup.mode, {}, seconds)
-        result = matches.play(short, sides, limits).result
+        result = matches.play(short, sides, limits, isolation=isolation).result
         if not check(name, result["status"] == "ok", _detail(result)):
             break
     else:

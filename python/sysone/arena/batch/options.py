@@ -44,7 +44,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     match_timeout: float = 1800.0
     fail_fast: bool = False
     replays: Replays = "none"
-    isolation: Literal["auto", "none"] = "auto"
+    isolation: Literal["auto", "bubblewrap", "docker", "none"] = "auto"
+    docker_image: str | None = None
     engine: Literal["local"] = "local"
     pin_cpus: bool = False
     progress: bool = False
@@ -53,7 +54,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 FREE: Final = frozenset(
     {
         *("workers", "match_timeout", "fail_fast", "replays"),
-        *("isolation", "engine", "pin_cpus", "progress"),
+        *("isolation", "docker_image", "engine", "pin_cpus", "progress"),
     }
 )
 """Options that a resumed run may change; the last three are not inherited."""
@@ -63,7 +64,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "red_control": ("individual", "team"),
     "blue_control": ("individual", "team"),
     "replays": get_args(Replays),
-    "isolation": ("auto", "none"),
+    "isolation": ("auto", "bubblewrap", "docker", "none"),
     "engine": ("local",),
 }
 _NOT_INHERITED: Final = ("isolation", "pin_cpus", "progress")

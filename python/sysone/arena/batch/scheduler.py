@@ -13,6 +13,7 @@ from sysone.arena.batch.options import Options
 from sysone.arena.batch.store import Store
 from sysone.arena.batch.summary import State, summarise
 from sysone.arena.batch.worker import Assignment
+from sysone.arena.isolation.base import Isolation
 from sysone.arena.match import Limits
 from sysone.executors import Executor
 
@@ -56,6 +57,7 @@ class Scheduler:
         jobs: Sequence[Job],
         options: Options,
         executor: Executor,
+        isolation: Isolation,
         *,
         on_result: Callable[[dict[str, Any]], None],
         note: Callable[[str], None],
@@ -65,6 +67,7 @@ class Scheduler:
         self.jobs = jobs
         self.options = options
         self.executor = executor
+        self.isolation = isolation
         self.on_result = on_result
         self.note = note
         self.clock = clock
@@ -123,6 +126,7 @@ class Scheduler:
             replays="all" if self.store.single else options.replays,
             replay_path=self.store.replay_path(job.index),
             replay_name=self.store.replay_name(job.index),
+            isolation=self.isolation,
             logs=self.store.folder / "logs",
         )
         self._under_way[job.index] = item

@@ -11,6 +11,7 @@ from sysone.arena import replay as replays
 from sysone.arena.batch.jobs import Job
 from sysone.arena.batch.options import Replays
 from sysone.arena.engine import TEAMS
+from sysone.arena.isolation.base import Isolation
 
 MOST_LOG_BYTES = 1 << 20
 
@@ -25,6 +26,7 @@ class Assignment:
     replays: Replays
     replay_path: Path
     replay_name: str
+    isolation: Isolation
     logs: Path
     """Folder for the output of strategies of games that are not ``ok``."""
 
@@ -40,6 +42,7 @@ def play(item: Assignment, stopping: Callable[[], bool]) -> dict[str, Any]:
         record=item.replays != "none",
         swapped=job.swapped,
         log_folder=spool,
+        isolation=item.isolation,
         stopping=stopping,
     )
     result = played.result
