@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -112,6 +113,14 @@ def test_environment_and_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # What CLM's own client puts on the wire, and what it looks for in the reply.
 
+DATA = Path(__file__).parents[1] / "data" / "systemone"
+
+CLM_FIELDS = {
+    "noul": {"noul"},
+    "choice": {"choice", "confidence", "probabilities"},
+    "score": {"score", "confidence", "probabilities", "legend"},
+}
+
 CLM_BODY = {
     "state": STATE,
     "model": "clm-latest",
@@ -137,6 +146,44 @@ def test_clms_wire_form_is_answered(url: str) -> None:
     rank = {"context": "c", "question": None, "answers": ["x", "y"], "model": "clm-latest"}
     ranked = httpx.post(f"{url}/v1/rank", json=rank, headers=headers).json()["ranked"]
     assert [set(item) for item in ranked] == [{"rank", "candidate", "prob"}] * 2
+
+
+def test_the_calls_of_clms_own_client_are_answered(url: str) -> None:
+    """As recorded from it (tools/clm/record_calls.py), header by header, on one connection."""
+    recorded = json.loads((DATA / "clm_client_calls.json").read_text())["calls"]
+    assert [call["path"] for call in recorded] == [
+        *["/v1/systemone"] * 3,
+        *["/v1/rank"] * 2,
+        "/v1/models",
+        "/health",
+    ]
+    replies = []
+    with httpx.Client(base_url=url, timeout=60) as client:
+        for call in recorded:
+            reply = client.request(
+                call["method"],
+                call["path"],
+                headers=[tuple(item) for item in call["headers"]],
+                content=call["body"].encode() or None,
+            )
+            assert reply.status_code == 200, (call, reply.text)
+            replies.append(reply)
+    # What that client takes from a reply; a field that is missing there is its exception.
+    for call, reply in zip(recorded[:3], replies[:3], strict=True):
+        body = reply.json()
+        assert float(reply.headers["X-CLM-Latency-Ms"]) >= 0
+        questions = json.loads(call["body"])["questions"]
+        assert list(body["answers"]) == list(questions)
+        assert set(body["usage"]) == {"billing_units", "input_tokens", "output_tokens"}
+        assert body["usage"]["billing_units"] == len(questions)
+        for name, given in body["answers"].items():
+            assert given["type"] == questions[name]["type"]
+            assert set(given) == {"type", *CLM_FIELDS[given["type"]]}
+    ranked = [reply.json()["ranked"] for reply in replies[3:5]]
+    assert [[item["rank"] for item in items] for items in ranked] == [[1, 2]] * 2
+    assert all(set(item) == {"rank", "candidate", "prob"} for items in ranked for item in items)
+    assert [entry["name"] for entry in replies[5].json()["models"]] == ["default", "trex"]
+    assert replies[6].json()["ok"] is True
 
 
 def test_clms_own_client_where_it_is_installed(url: str) -> None:
