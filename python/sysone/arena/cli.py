@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
+import msgspec
 import numpy as np
 import typer
 
-from sysone.arena import cli_run, sources, validation
+from sysone.arena import cli_run, ratings, sources, validation
 from sysone.arena import replay as replays
 from sysone.arena.errors import ArenaError
 from sysone.arena.json_options import object_of
@@ -192,6 +193,30 @@ def validate(
     emit(report, pretty)
     if not report["ok"]:
         raise typer.Exit(NOT_OK)
+
+
+@app.command("ratings")
+def show_ratings(
+    runs: Annotated[list[Path], typer.Argument(help="Outputs of runs.")],
+    pretty: PrettyOption = False,
+) -> None:
+    """Elo ratings from the results of runs, with 95 % intervals; changes nothing."""
+    games = [game for run in runs for game in ratings.games_of(run)]
+    emit(msgspec.to_builtins(ratings.rate(games)), pretty)
+
+
+@app.command("round-robin")
+def round_robin(
+    refs: Annotated[list[str], typer.Argument(help="Strategies.")],
+    games: Annotated[int, typer.Option(help="Seeds for each two, on both sides.")] = 1,
+    seed: Annotated[int, typer.Option(help="First seed.")] = 0,
+    duration: Annotated[float | None, typer.Option(help="Seconds of a game.")] = None,
+    output: OutputOption = None,
+    pretty: PrettyOption = False,
+) -> None:
+    """A list for run --jobs in which everybody meets everybody."""
+    fields = {"games": games, "seed": seed, **({} if duration is None else {"duration": duration})}
+    document(ratings.round_robin(refs, fields), output, pretty)
 
 
 @replay_app.command("info")
