@@ -4,5 +4,5 @@
 # The interpreter's version must be that of the machine that plays: the SDK's core is compiled for it.
 ARG PYTHON=3.11
 FROM python:${PYTHON}-slim
-COPY constraints.txt /tmp/constraints.txt
-RUN pip install --no-cache-dir -c /tmp/constraints.txt numpy msgspec && rm /tmp/constraints.txt
+COPY constraints.txt /constraints.txt
+RUN pip install --no-cache-dir -c /constraints.txt numpy msgspec
