@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.measure import Direct, Pair
 from bench.registry import promise
@@ -150,12 +151,15 @@ def serve_plain(connection: socket.socket) -> None:
         connection.sendall(b'{"throttle":0.5,"tick":7}\n')
 
 
-@promise("drive.loopback")
-def loopback() -> Pair:
-    """Encode, send, receive, decode, answer: one tick of 2.1 MB."""
-    four = np.frombuffer(random.Random(3).randbytes(HEIGHT * WIDTH * 4), np.uint8)
-    four = four.reshape(HEIGHT, WIDTH, 4)
-    ours, plain = Echo(serve_ours), Echo(serve_plain)
+def four_channels() -> NDArray[np.uint8]:
+    raw = np.frombuffer(random.Random(3).randbytes(HEIGHT * WIDTH * 4), np.uint8)
+    return raw.reshape(HEIGHT, WIDTH, 4)
+
+
+def round_trip() -> Callable[[], None]:
+    """One tick of 2.1 MB over loopback: encode, send, receive, decode, answer."""
+    four = four_channels()
+    ours = Echo(serve_ours)
     channel = wire.Channel(ours.client, wire.MAX_TO_EXECUTOR)
     encoder = TickEncoder()
     three = np.empty((HEIGHT, WIDTH, 3), np.uint8)
@@ -166,6 +170,26 @@ def loopback() -> Pair:
         channel.send(encoder.encode(head, three))
         assert wire.parse_object(channel.receive(10.0))["throttle"] == 0.5
 
+    subject()
+    return subject
+
+
+def wall_times(subject: Callable[[], None], count: int) -> list[float]:
+    """Of single calls, in ns."""
+    found = []
+    for _ in range(count):
+        start = time.perf_counter_ns()
+        subject()
+        found.append(float(time.perf_counter_ns() - start))
+    return found
+
+
+@promise("drive.loopback")
+def loopback() -> Pair:
+    """A tick's way there and back, ours and the plain loop's."""
+    subject = round_trip()
+    four = four_channels()
+    plain = Echo(serve_plain)
     answers = plain_lines(plain.client)
 
     def reference() -> None:
@@ -180,24 +204,25 @@ def loopback() -> Pair:
         plain.client.sendall(json.dumps(message).encode() + b"\n")
         assert json.loads(next(answers))["throttle"] == 0.5
 
-    def samples() -> list[float]:
-        found = []
-        for _ in range(60):
-            start = time.perf_counter_ns()
-            subject()
-            found.append(float(time.perf_counter_ns() - start))
-        return found
-
-    subject()
     reference()
     return Pair(
         subject,
         reference,
         rounds=15,
         reference_rounds=5,
-        samples=samples,
+        samples=lambda: wall_times(subject, 60),
         clock=time.perf_counter_ns,
     )
+
+
+STEP_BUDGET_MS = 200.0
+
+
+@promise("drive.step_budget")
+def step_budget() -> Direct:
+    """Share of a step's 200 ms that the wire takes, by the median of 200 round trips."""
+    median = sorted(wall_times(round_trip(), 200))[100] / 1e6
+    return Direct(100.0 * median / STEP_BUDGET_MS, 100.0)
 
 
 def ten_thousand_ticks() -> list[dict[str, Any]]:

@@ -1,11 +1,14 @@
 """The commands: what they print, where they go wrong, and with which code."""
 
+import gzip
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from sysone.drive.backend import SensorSpec, Setup
@@ -13,10 +16,13 @@ from sysone.drive.cli import app
 from sysone.drive.drivers import AutopilotDriver
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import DriveConfig, drive_route
+from sysone.drive.pictures import read_png, write_png
 from sysone.drive.planning import densify
+from sysone.drive.replay import RecordedDriver, ReplayBackend
 from sysone.drive.roadmap import read_map
 from sysone.drive.routes import Route, RouteError, read_routes, subset
 from sysone.drive.shipped import find_routes, map_of
+from sysone.runs.errors import RunError
 
 DATA = Path(__file__).parent.parent / "data" / "drive"
 runner = CliRunner()
@@ -113,6 +119,97 @@ def test_commands_without_a_run(tmp_path: Path) -> None:
     assert json.loads(runner.invoke(app, ["map", "show"]).output)["stop_signs"] == 4
     assert runner.invoke(app, ["map", "show", str(tmp_path / "x.xodr")]).exit_code == 10
     assert "embedded backend: yes" in runner.invoke(app, ["doctor"]).output
+
+
+@pytest.mark.parametrize(
+    "given", [["--seeds", "0", "3", "5"], ["--seeds", "0,3,5"], ["--seeds=0", "3", "5"]]
+)
+def test_seeds_in_words(given: list[str], tmp_path: Path) -> None:
+    out = ["--out", str(tmp_path / "run")]
+    rest = ["--agent", "autopilot", "--subset", "10003", *given, *out]
+    done = runner.invoke(app, ["run", *rest])
+    assert done.exit_code == 0, done.output
+    summary = json.loads((tmp_path / "run/summary.json").read_bytes())
+    assert sorted(summary["seeds"]) == ["0", "3", "5"]
+    assert summary["num_routes"] == 3
+
+
+def test_two_processes_write_the_same_ticks(tmp_path: Path) -> None:
+    """Byte for byte, but for the wall clock, with traffic and noise."""
+    stores = []
+    for name in ("a", "b"):
+        out = tmp_path / name
+        given = ["--agent", "stub", "--subset", "10002", "--traffic", "8", "--seeds", "4"]
+        given += ["--gnss-noise", "5e-6", "--out", str(out)]
+        done = subprocess.run(
+            [sys.executable, "-m", "sysone.drive", "run", *given], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        packed = (out / "seed_4/route_10002_rep0/ticks.jsonl.gz").read_bytes()
+        header, *lines = gzip.decompress(packed).decode().splitlines()
+        fields = json.loads(header)["fields"]
+        clocks = {fields.index("timestamp"), fields.index("infer_ms")}
+        rows = [json.loads(line) for line in lines]
+        texts = [
+            json.dumps([value for i, value in enumerate(row) if i not in clocks]) for row in rows
+        ]
+        assert len(texts) > 300
+        stores.append((header, texts))
+    assert stores[0] == stores[1]
+
+
+def test_a_replay_gives_the_recorded_scores(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    given = ["--agent", "stub", "--subset", "10003", "--lights", "red", "--traffic", "4"]
+    given += ["--camera", "ground", "--save-frames", "--out", str(out)]
+    assert runner.invoke(app, ["run", *given]).exit_code == 0
+    for agent in ("recorded", "stub"):
+        done = runner.invoke(app, ["replay", str(out), "--subset", "10003", "--agent", agent])
+        assert done.exit_code == 0, done.output
+        assert "bench2drive 80, per_tick 80 as recorded; the same controls" in done.output
+    folder = out / "seed_0/route_10003_rep0"
+    backend = ReplayBackend(folder)
+    again = drive_route(
+        read_routes(find_routes("routes_mini.xml"))[3],
+        Setup(map_of("MiniGrid", None), 0.05, 0),
+        backend,
+        RecordedDriver(backend.store),
+        DriveConfig(sensors=SensorSpec(camera="replay")),
+    )
+    # the source of the first tick's control is the driver's name
+    clocks = {"timestamp", "infer_ms", "info", "control_source"}
+    for then, now in zip(backend.store, again.store, strict=True):
+        assert [(k, v) for k, v in then.items() if k not in clocks] == [
+            (k, v) for k, v in now.items() if k not in clocks
+        ]
+    # a record that was tampered with, or cut, is told
+    result = json.loads((folder / "result.json").read_bytes())
+    result["scores"]["bench2drive"]["score_composed"] = 81.0
+    (folder / "result.json").write_text(json.dumps(result))
+    done = runner.invoke(app, ["replay", str(out), "--subset", "10003"])
+    assert done.exit_code == 1
+    assert "bench2drive 81 recorded and 80 here" in done.output
+    assert runner.invoke(app, ["replay", str(out), "--subset", "10000"]).exit_code == 10
+    assert runner.invoke(app, ["replay", str(tmp_path / "absent")]).exit_code == 10
+    settings = json.loads((out / "run.json").read_bytes())
+    (out / "run.json").write_text(json.dumps({**settings, "routes_sha256": "0"}))
+    done = runner.invoke(app, ["replay", str(out)])
+    assert "was driven with another route file" in done.output
+
+
+def test_pictures_come_back_to_the_byte(tmp_path: Path) -> None:
+    picture = np.random.default_rng(3).integers(0, 256, (37, 53, 3), dtype=np.uint8)
+    path = tmp_path / "one.png"
+    write_png(path, picture)
+    assert np.array_equal(read_png(path), picture)
+    # as other readers see it: red, green, blue
+    assert np.array_equal(np.asarray(Image.open(path))[:, :, ::-1], picture)
+    for text in (b"GIF89a", path.read_bytes()[:40], b""):
+        path.write_bytes(text)
+        with pytest.raises(RunError, match=r"one\.png"):
+            read_png(path)
+    with pytest.raises(RunError, match=r"absent\.png"):
+        read_png(tmp_path / "absent.png")
 
 
 def test_subsets() -> None:

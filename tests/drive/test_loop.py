@@ -1,12 +1,15 @@
 """The whole loop: the shipped routes with the autopilot, and with the stub over the socket."""
 
 import json
+import math
 import re
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from sysone.drive.backend import SensorSpec, Setup
 from sysone.drive.drivers import AutopilotDriver, SocketDriver, StubDriver
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import DriveConfig, Outcome, drive_route
+from sysone.drive.gps import GpsModelMismatch, carla_to_gps, gps_to_carla
 from sysone.drive.inject import parse_fault
 from sysone.drive.records import success_bench2drive
 from sysone.drive.results import all_results, read_score
@@ -304,6 +308,71 @@ def test_an_emergency_vehicle_must_get_through(
         name = "yield_emergency_vehicle_infractions"
         assert lists(outcome, profile).get(name, 0) == count
     assert outcome.scores["per_tick"].score_penalty == (0.7 if count else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "count"), [(15.0, 1), (math.inf, 0)], ids=["timeout", "no timeout"]
+)
+def test_a_scenario_has_its_time(
+    routes: dict[int, Route], mini_grid: RoadMap, timeout: float, count: int
+) -> None:
+    """Something stands in the lane: it costs 0.7 once and is cleared away, or blocks for good."""
+    script = {"kind": "static", "s": 60, "timeout": timeout}
+    outcome = drive(
+        routes[10000], mini_grid, AutopilotDriver(), lights="green", setup={"actors": [script]}
+    )
+    for profile in ("bench2drive", "per_tick"):
+        assert lists(outcome, profile).get("scenario_timeouts", 0) == count
+    assert outcome.end == ("completed" if count else "blocked")
+    score = outcome.scores["bench2drive"]
+    if count:
+        assert score.score_composed == pytest.approx(70.0)
+        # told in the tick in which the time was up: 15 s after the car came within 20 m
+        told = [tick for tick in outcome.store if tick["events"] and "timed out" in str(tick)]
+        (item,) = score.infractions["scenario_timeouts"]
+        assert [tick["tick"] for tick in told] == [item.tick]
+        near = next(t for t in outcome.store if t["odometer_m"] > 60 - 20 - 1.5)
+        assert item.sim_time == pytest.approx(near["sim_time"] + timeout, abs=0.5)
+    with pytest.raises(ValueError, match="actor 0: timeout is 0, expected more than 0 s"):
+        bad = {"actors": [{**script, "timeout": 0}]}
+        drive(routes[10000], mini_grid, AutopilotDriver(), setup=bad)
+
+
+def test_weather_changes_along_the_route(routes: dict[int, Route], mini_grid: RoadMap) -> None:
+    """The sun sinks from 45 to 15 degrees, and the pictures darken."""
+    kept: list[float] = []
+    route = replace(routes[10003], waypoints=routes[10003].waypoints[:30])
+    drive_route(
+        route,
+        Setup(mini_grid, 0.05, 0, weather=route.weather_at(0.0), lights="green"),
+        EmbeddedBackend(),
+        AutopilotDriver(),
+        DriveConfig(sensors=SensorSpec(camera="ground", width=64, height=32)),
+        keep=lambda tick, picture: kept.append(float(picture[0].mean())),
+    )
+    assert kept[-1] < 0.75 * kept[0]
+    assert all(a >= b for a, b in pairwise(kept))
+    one = replace(route, weathers=route.weathers[:1])
+    assert one.weather_at(80.0) == one.weather_at(0.0)
+
+
+def test_the_gps_check_reads_the_sensor(routes: dict[int, Route], mini_grid: RoadMap) -> None:
+    """A sensor that follows another conversion than the plan ends the run, and is named."""
+
+    class Other(EmbeddedBackend):
+        def warmup(self, ticks: int = 10) -> tuple[float, float, float]:
+            lat, lon, altitude = super().warmup(ticks)
+            x, y = gps_to_carla(lat, lon, *mini_grid.reference)
+            other = carla_to_gps(x, y, *mini_grid.reference, model="carla_tmerc_0916")
+            return *other, altitude
+
+    setup = Setup(mini_grid, 0.05, 0, gps_model="carla_mercator")
+    with pytest.raises(
+        GpsModelMismatch, match=r"GPS_MODEL_MISMATCH: GNSS reading is.*carla_tmerc_0916"
+    ):
+        drive_route(
+            routes[10000], setup, Other(), AutopilotDriver(), DriveConfig(sensors=NO_CAMERA)
+        )
 
 
 def test_a_stub_hits_what_stands_in_its_way(routes: dict[int, Route], mini_grid: RoadMap) -> None:

@@ -178,6 +178,15 @@ class Backend(Protocol):
     def actors(self) -> Sequence[ActorState]:
         """Everybody else."""
 
+    def weather(self, values: Mapping[str, float]) -> None:
+        """Set the weather, by CARLA's names; what the backend cannot show it leaves."""
+
+    def scenario_events(self, ended: bool) -> Sequence[tuple[str, str]]:
+        """(type, message) of what the scenario scripts saw in the last tick.
+
+        Types are ``scenario_timeout`` and, once the drive has ``ended``, ``yield_emergency``.
+        """
+
     def apply(self, control: Control) -> None:
         """Acts from the next tick."""
 

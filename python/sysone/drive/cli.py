@@ -2,18 +2,18 @@
 
 import json
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
 
-if TYPE_CHECKING:
-    pass
-
+DIFFERS = 1
 USAGE = 2
 BAD_CONFIG = 10
 PORTS = 11
@@ -28,6 +28,14 @@ class Agent(StrEnum):
     socket = "socket"
     autopilot = "autopilot"
     stub = "stub"
+
+
+class ReplayAgent(StrEnum):
+    """Who answers in a replay."""
+
+    recorded = "recorded"
+    stub = "stub"
+    socket = "socket"
 
 
 class ProfileChoice(StrEnum):
@@ -64,7 +72,24 @@ def fail(message: object, code: int) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-@app.command()
+class SeedsAsWords(TyperCommand):
+    """Lets ``--seeds 0 1 2`` be written in words, as other harnesses have it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join the whole numbers that follow ``--seeds`` into one value."""
+        joined: list[str] = []
+        for arg in args:
+            # a comma stands before a further seed only: "--seeds" itself takes the first
+            before = joined[-1] if joined else ""
+            seeds = len(joined) > 1 and joined[-2] == "--seeds" and before != "--seeds"
+            if (seeds or before.startswith("--seeds=")) and arg.isdigit():
+                joined[-1] = f"{before},{arg}"
+            else:
+                joined.append(arg)
+        return super().parse_args(ctx, joined)
+
+
+@app.command(cls=SeedsAsWords)
 def run(
     routes: Annotated[str, typer.Option(help="Route file, or a shipped one.")] = "routes_mini.xml",
     subset: Annotated[str | None, typer.Option(help="Such as 3,7-12.")] = None,
@@ -79,7 +104,7 @@ def run(
     reconnect: Annotated[float, typer.Option(help="Seconds to wait for it again.")] = 120.0,
     fallback: Annotated[str | None, typer.Option(help="'autopilot' if no model comes.")] = None,
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("results/drive"),
-    seeds: Annotated[str, typer.Option(help="Such as '0 1 2'.")] = "0",
+    seeds: Annotated[str, typer.Option(help="Such as 0 1 2, or 0,1,2.")] = "0",
     profile: Annotated[ProfileChoice, typer.Option()] = ProfileChoice.bench2drive,
     completion: Annotated[str, typer.Option(help="projected or odometer.")] = "projected",
     lights: Annotated[str, typer.Option(help="cycle, green, red or a script.")] = "cycle",
@@ -100,6 +125,7 @@ def run(
     attempt_pause: Annotated[float, typer.Option(min=0.0, help="Seconds.")] = 10.0,
     inject: Annotated[list[str] | None, typer.Option(help="NAME@tick=N or NAME@m=M.")] = None,
     tick_json: Annotated[bool, typer.Option("--tick-json")] = False,
+    save_frames: Annotated[bool, typer.Option("--save-frames", help="For replays.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Refuse a folder in use.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed")] = False,
 ) -> None:
@@ -180,6 +206,7 @@ def run(
             fresh=fresh,
             retry_failed=retry_failed,
             tick_json=tick_json,
+            save_frames=save_frames,
             agent_wait_s=agent_wait,
             reconnect_s=reconnect,
             fallback=fallback,
@@ -331,6 +358,67 @@ def compare(
     )
     typer.echo(f"difference {d.mean:+.2f}, 95 % interval {d.low:+.2f} to {d.high:+.2f}")
     typer.echo(f"smallest difference that these pairs would show: {d.smallest_detectable:.2f}")
+
+
+@app.command()
+def replay(
+    path: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    routes: Annotated[str, typer.Option(help="Its route file.")] = "routes_mini.xml",
+    subset: Annotated[str | None, typer.Option(help="Such as 3,7-12.")] = None,
+    xodr: Annotated[Path | None, typer.Option(help="Its map.")] = None,
+    map_reader: Annotated[str, typer.Option(help="auto, carla or own.")] = "auto",
+    agent: Annotated[ReplayAgent, typer.Option(help="Who answers.")] = ReplayAgent.recorded,
+    agent_bind: Annotated[str, typer.Option(help="Port 0: choose one.")] = "127.0.0.1:5555",
+    agent_wait: Annotated[float, typer.Option(help="Seconds to wait for a model.")] = 60.0,
+) -> None:
+    """Feed recorded drives to the executor again: same scores? what would this model answer?"""
+    import hashlib
+
+    from sysone.drive.agents import AgentRefused, AgentSocketServer
+    from sysone.drive.drivers import Driver, SocketDriver, StubDriver
+    from sysone.drive.gps import GpsModelMismatch
+    from sysone.drive.replay import RecordedDriver
+    from sysone.drive.replaying import replay_run
+    from sysone.drive.report import replayed_line
+    from sysone.drive.routes import RouteError, read_routes
+    from sysone.drive.routes import subset as chosen
+    from sysone.drive.shipped import find_routes, map_of
+    from sysone.drive.ticks import TickStore
+
+    server = None
+    same = True
+    try:
+        file = find_routes(routes)
+        wanted = chosen(read_routes(file), subset)
+        towns = {route.town for route in wanted}
+        if len(towns) > 1:
+            raise RouteError(f"the routes lie in {', '.join(sorted(towns))}, expected one town")
+        road_map = map_of(next(iter(towns)), xodr, map_reader)
+        if agent is ReplayAgent.socket:
+            server = AgentSocketServer(*_address(agent_bind))
+            typer.echo(f"AGENT_PORT={server.port}")
+            sys.stdout.flush()
+            if not server.accept(agent_wait):
+                fail(f"no model connected within {agent_wait:g} s", NO_AGENT)
+        makers: dict[ReplayAgent, Callable[[TickStore], Driver]] = {
+            ReplayAgent.recorded: RecordedDriver,
+            ReplayAgent.stub: lambda store: StubDriver(),
+            ReplayAgent.socket: lambda store: SocketDriver(server) if server else StubDriver(),
+        }
+        sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+        for found in replay_run(path, wanted, sha256, road_map, makers[agent]):
+            typer.echo(replayed_line(found))
+            same = same and found.same
+    except AgentRefused as error:
+        fail(error, VERSION)
+    except GpsModelMismatch as error:
+        fail(error, GPS)
+    except (RunError, ValueError) as error:
+        fail(error, BAD_CONFIG)
+    finally:
+        if server is not None:
+            server.close()
+    raise typer.Exit(0 if same else DIFFERS)
 
 
 @app.command("agent-kit")

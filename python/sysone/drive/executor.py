@@ -29,6 +29,8 @@ from sysone.drive.ticks import TickRecord, TickStore
 SPAWN_LIFT_M: Final = 0.5
 MAX_GAME_TIME_S: Final = 200.0
 CHECKED_POINTS: Final = 4
+WEATHER_STEP_PERCENT: Final = 1.0
+"""Of completion, after which a weather that changes along the route is set again."""
 PER_TICK_EVENTS: Final = ("stop_infraction", "yield_emergency", "scenario_timeout")
 """The only events that profile per_tick is given: its ticks hold the others."""
 ENDED_BY: Final = {"route_deviation": "route_dev", "blocked": "vehicle_blocked"}
@@ -89,8 +91,9 @@ def drive_route(
     attempt: int = 0,
     watch: Watcher = lambda tick, percent, phase: None,
     stopping: Callable[[], bool] = lambda: False,
+    keep: Callable[[int, Any], None] | None = None,
 ) -> Outcome:
-    """Drive one route once.
+    """Drive one route once; ``keep`` is given each tick's picture.
 
     Raises:
         RouteError: the route does not fit the map.
@@ -144,7 +147,7 @@ def drive_route(
             )
             note = str(error)
         if failure is None:
-            _loop(criteria, store, backend, driver, injector, watch, stopping)
+            _loop(route, criteria, store, backend, driver, injector, watch, stopping, keep)
     except (AgentGone, AgentCrashed, SimulationCrashed) as error:
         failure = reason_of[type(error)]
         note = str(error)
@@ -219,6 +222,7 @@ def _check_gps(
 
 
 def _loop(
+    route: Route,
     criteria: Criteria,
     store: TickStore,
     backend: Backend,
@@ -226,8 +230,10 @@ def _loop(
     injector: Injector,
     watch: Watcher,
     stopping: Callable[[], bool],
+    keep: Callable[[int, Any], None] | None,
 ) -> None:
     applied = Decision(Control(), driver.name)
+    changing, shown = len(route.weathers) > 1, 0.0
     tick = 0
     while True:
         tick += 1
@@ -254,27 +260,27 @@ def _loop(
             moving,
         )
         new = criteria.update(moment)
+        seen = [
+            Event(kind, tick, frame.sim_time, message)
+            for kind, message in backend.scenario_events(criteria.end is not None)
+        ]
+        criteria.add(seen)
+        new += seen
         store.append(_record(tick, frame, ego, lane, backend, criteria, applied, new, moving))
+        if keep is not None and "rgb" in frame.sensors:
+            keep(tick, frame.sensors["rgb"][1])
         watch(tick, criteria.completion.percent, "driving")
         if criteria.end is not None:
-            criteria.add(_not_let_through(moment, backend))
             return
+        percent = criteria.completion.percent
+        if changing and percent >= shown + WEATHER_STEP_PERCENT:
+            shown = percent
+            backend.weather(route.weather_at(percent))
         drop = injector.before_step(tick) if injector.faults else False
         applied = driver.decide(tick, frame, ego, drop)
         if injector.faults:
             applied = replace(applied, control=injector.control(applied.control, tick))
         backend.apply(applied.control)
-
-
-def _not_let_through(now: Moment, backend: Backend) -> list[Event]:
-    """An emergency vehicle that is still behind at the end was not let through."""
-    cos, sin = math.cos(now.yaw), math.sin(now.yaw)
-    text = "Agent failed to yield to an emergency vehicle"
-    return [
-        Event("yield_emergency", now.tick, now.t, text)
-        for actor in backend.actors()
-        if actor.role == "emergency" and (actor.x - now.x) * cos + (actor.y - now.y) * sin < 0.0
-    ]
 
 
 def _background(backend: Backend) -> float | None:

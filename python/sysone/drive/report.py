@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sysone.drive.profiles import FAILURES, LIST_OF, PENALTY_VALUE_DICT
+from sysone.drive.replaying import Replayed
 from sysone.drive.results import read_score
 from sysone.drive.score import RouteScore
 
@@ -154,3 +155,26 @@ def differences(scores: Mapping[str, RouteScore]) -> list[str]:
     if official.score_route != ticks.score_route or official.status != ticks.status:
         found.append("reached is 100 % under bench2drive and 99 % under per_tick")
     return found
+
+
+def replayed_line(found: Replayed) -> str:
+    """One drive's replay: the scores beside the recorded ones, and how the answers differ."""
+    where = f"{found.route_id}" + (f" #{found.repetition}" if found.repetition else "")
+    line = f"{where} seed {found.seed}: {found.controls.ticks} ticks, "
+    if found.same:
+        line += ", ".join(f"{name} {now:g}" for name, (_, now) in found.scores.items())
+        line += " as recorded"
+    else:
+        line += ", ".join(
+            f"{name} {then:g} recorded and {now:g} here"
+            for name, (then, now) in found.scores.items()
+        )
+        line += f" ({found.outcome.note or found.outcome.end})"
+    controls = found.controls
+    if not controls.differing:
+        return f"{line}; the same controls"
+    each = ", ".join(
+        f"{name} {controls.mean[name]:.4f} (at most {controls.most[name]:.4f})"
+        for name in controls.mean
+    )
+    return f"{line}; controls differ in {controls.differing} ticks, on average {each}"

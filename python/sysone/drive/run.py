@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import signal
 import threading
 import time
@@ -15,6 +16,8 @@ from sysone.drive.backend import Backend, Setup
 from sysone.drive.drivers import AutopilotDriver, Driver, SocketDriver, StubDriver
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import DriveConfig, Outcome, drive_route
+from sysone.drive.pictures import write_png
+from sysone.drive.replay import frame_path
 from sysone.drive.results import (
     Job,
     read_result,
@@ -26,7 +29,7 @@ from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import Route
 from sysone.runs.atomic import write_json
 from sysone.runs.directory import RunDirectory, versions
-from sysone.runs.errors import RunError
+from sysone.runs.errors import RunError, unwritable
 from sysone.runs.jsonl import JsonlWriter
 from sysone.runs.progress import Progress
 
@@ -69,6 +72,7 @@ class RunOptions:
     fresh: bool = False
     retry_failed: bool = False
     tick_json: bool = False
+    save_frames: bool = False
     agent_wait_s: float = 60.0
     reconnect_s: float = 120.0
     fallback: str | None = None
@@ -259,7 +263,26 @@ class Run:
             attempt=attempt,
             watch=watch,
             stopping=self._stop.is_set,
+            keep=self._keeper(job) if options.save_frames else None,
         )
+
+    def _keeper(self, job: Job) -> Callable[[int, Any], None]:
+        """Keeps an attempt's pictures in its drive's folder, in place of an earlier one's."""
+        folder = job.folder(self.options.out)
+        frames = frame_path(folder, 0).parent
+        try:
+            shutil.rmtree(frames, ignore_errors=True)
+            frames.mkdir(parents=True)
+        except OSError as error:
+            raise unwritable(frames, error) from error
+
+        def keep(tick: int, picture: Any) -> None:
+            try:
+                write_png(frame_path(folder, tick), picture)
+            except OSError as error:
+                raise unwritable(frames, error) from error
+
+        return keep
 
     def _driver(self) -> Driver:
         if self.agent == "autopilot":
@@ -332,6 +355,7 @@ class Run:
         return {
             **options.settings(self.agent),
             "routes_file": options.routes_file.name,
+            "max_game_time_s": config.max_game_time_s,
             "town": options.road_map.name,
             "gps_ref": list(options.road_map.reference),
             "proto": config.proto,

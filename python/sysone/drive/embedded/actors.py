@@ -16,6 +16,8 @@ GAP_M: Final = 2.0
 HEADWAY_S: Final = 1.5
 ACCELERATION: Final = 1.5
 DECELERATION: Final = 2.0
+PASSED_M: Final = 10.0
+"""A scenario is over when the ego is this far beyond its actor."""
 FOLLOW_M: Final = 10.0
 """An emergency vehicle stays this far behind whoever blocks it."""
 KINDS: Final = ("static", "lead", "walker", "oncoming", "emergency")
@@ -75,7 +77,9 @@ class Scripted:
     """An actor that follows a script along the route.
 
     ``s`` and ``offset`` (to the right) are metres; ``profile`` is [[t, speed], …] in s and m/s;
-    a walker starts when the ego is ``trigger`` metres before it.
+    a walker starts when the ego is ``trigger`` metres before it. The scenario begins there too, and
+    is over when the ego has left it behind; that it takes longer than ``timeout`` seconds is an
+    infraction, and clears the actor away as the leaderboard does.
     """
 
     actor: Actor
@@ -85,7 +89,10 @@ class Scripted:
     speed: float
     profile: list[list[float]] = field(default_factory=list)
     trigger: float = 20.0
+    timeout: float = math.inf
     started: bool = False
+    began: float | None = None
+    over: bool = False
 
 
 def make_scripts(scripts: Sequence[Mapping[str, Any]], route: RouteLine) -> list[Scripted]:
@@ -107,8 +114,13 @@ def make_scripts(scripts: Sequence[Mapping[str, Any]], route: RouteLine) -> list
             offset = float(script.get("offset", 0.0))
             speed = float(script.get("speed", 0.0 if kind in ("static", "walker") else 6.0))
             trigger = float(script.get("trigger", 20.0))
+            timeout = float(script.get("timeout", math.inf))
         except (TypeError, ValueError):
-            raise ValueError(f"actor {number}: s, offset, speed and trigger are numbers") from None
+            raise ValueError(
+                f"actor {number}: s, offset, speed, trigger and timeout are numbers"
+            ) from None
+        if not timeout > 0.0:
+            raise ValueError(f"actor {number}: timeout is {timeout:g}, expected more than 0 s")
         actor = Actor(
             101 + number,
             str(script.get("type", name)),
@@ -121,7 +133,8 @@ def make_scripts(scripts: Sequence[Mapping[str, Any]], route: RouteLine) -> list
             half_width,
             height,
         )
-        scripted = Scripted(actor, kind, s, offset, speed, list(script.get("profile", [])), trigger)
+        profile = list(script.get("profile", []))
+        scripted = Scripted(actor, kind, s, offset, speed, profile, trigger, timeout)
         _place(scripted, route)
         found.append(scripted)
     return found
@@ -153,6 +166,21 @@ def move_scripted(scripted: Scripted, route: RouteLine, t: float, dt: float, ego
     _place(scripted, route)
     if scripted.kind == "oncoming":
         actor.yaw += math.pi
+
+
+def times_out(scripted: Scripted, t: float, ego_s: float) -> bool:
+    """Whether a scenario's time is up in this tick; it is over then, as when the ego passed it."""
+    if scripted.over:
+        return False
+    if scripted.began is None:
+        if scripted.s - ego_s > scripted.trigger:
+            return False
+        scripted.began = t
+    if ego_s > scripted.s + PASSED_M:
+        scripted.over = True
+        return False
+    scripted.over = t - scripted.began > scripted.timeout
+    return scripted.over
 
 
 def _place(scripted: Scripted, route: RouteLine) -> None:

@@ -134,6 +134,10 @@ class Camera:
     def __init__(self, spec: SensorSpec, sun_altitude_deg: float = 70.0) -> None:
         self.spec = spec
         self.focal = spec.width / 2 / math.tan(math.radians(spec.fov) / 2)
+        self.light(sun_altitude_deg)
+
+    def light(self, sun_altitude_deg: float) -> None:
+        """From the next picture on the sun stands there."""
         self.brightness = 0.35 + 0.65 * min(1.0, max(0.0, sun_altitude_deg / 60.0))
         self.palette = palette(self.brightness)
         self.sky = self._sky()

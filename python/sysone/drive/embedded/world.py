@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -29,6 +29,7 @@ from sysone.drive.embedded.actors import (
     make_traffic,
     move_follower,
     move_scripted,
+    times_out,
 )
 from sysone.drive.embedded.camera import Camera, Ground, pattern
 from sysone.drive.embedded.lidar import sweep
@@ -40,6 +41,8 @@ from sysone_core import frames
 
 VERSION: Final = "1"
 GRAVITY: Final = 9.81
+SUN_DEG: Final = 70.0
+"""Where a route says nothing."""
 MASS: Final = {"walker": 80.0, "vehicle": 1600.0}
 RESTITUTION: Final = 1.1
 LEAST_IMPULSE: Final = 0.1
@@ -80,6 +83,7 @@ class EmbeddedBackend:
         self.followers: list[Follower] = make_traffic(
             setup.road_map, setup.traffic, setup.seed, [start]
         )
+        self.timed_out: list[Scripted] = []
         self.added: list[Actor] = []
         self.noise = random.Random(f"noise/{setup.seed}")
 
@@ -103,7 +107,7 @@ class EmbeddedBackend:
         self.spec = spec
         self.camera: Camera | None = None
         if spec.camera == "ground":
-            self.camera = Camera(spec, self.setup.weather.get("sun_altitude_angle", 70.0))
+            self.camera = Camera(spec, self.setup.weather.get("sun_altitude_angle", SUN_DEG))
             if self.road_map not in _grounds:
                 _grounds[self.road_map] = Ground(self.road_map)
             self.ground = _grounds[self.road_map]
@@ -152,6 +156,7 @@ class EmbeddedBackend:
         return self.bicycle
 
     def _move_others(self, dt: float) -> None:
+        self.timed_out = []
         if not self.scripted and not self.followers:
             return
         car, line = self._car, self.line
@@ -160,6 +165,9 @@ class EmbeddedBackend:
         ego_s = line.along[self.route_index]
         for scripted in self.scripted:
             move_scripted(scripted, line, self.time, dt, ego_s)
+        self.timed_out = [s for s in self.scripted if times_out(s, self.time, ego_s)]
+        if self.timed_out:
+            self.scripted = [s for s in self.scripted if s not in self.timed_out]
         if not self.followers:
             return
         everybody = [(a.x, a.y, a.speed, a.half_length) for a in self._others()]
@@ -305,6 +313,25 @@ class EmbeddedBackend:
     def actors(self) -> Sequence[ActorState]:
         """Everybody else."""
         return [actor.state() for actor in self._others()]
+
+    def weather(self, values: Mapping[str, float]) -> None:
+        """The sun's altitude, which the ground camera shows; nothing else changes."""
+        if self.camera is not None:
+            self.camera.light(values.get("sun_altitude_angle", SUN_DEG))
+
+    def scenario_events(self, ended: bool) -> list[tuple[str, str]]:
+        """Scenarios whose time was up; emergency vehicles that are still behind at the end."""
+        found = [("scenario_timeout", "Agent timed out a scenario") for _ in self.timed_out]
+        if ended:
+            car = self._car
+            cos, sin = math.cos(car.yaw), math.sin(car.yaw)
+            found += [
+                ("yield_emergency", "Agent failed to yield to an emergency vehicle")
+                for actor in self._others()
+                if actor.role == "emergency"
+                and (actor.x - car.x) * cos + (actor.y - car.y) * sin < 0.0
+            ]
+        return found
 
     def add_obstacle(self, ahead_m: float, kind: str = "vehicle.audi.tt") -> int:
         """Fault injection: something stands that far before the car's front. Its id."""
