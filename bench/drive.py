@@ -124,6 +124,11 @@ class Echo:
         for end in (self.client, other):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         threading.Thread(target=serve, args=(other,), daemon=True).start()
+        ECHOES.append(self)
+
+
+ECHOES: list[Echo] = []
+"""Live as long as the process: a socket that is collected open is a warning."""
 
 
 def serve_ours(connection: socket.socket) -> None:

@@ -333,8 +333,8 @@ def test_a_scenario_has_its_time(
         assert [tick["tick"] for tick in told] == [item.tick]
         near = next(t for t in outcome.store if t["odometer_m"] > 60 - 20 - 1.5)
         assert item.sim_time == pytest.approx(near["sim_time"] + timeout, abs=0.5)
+    bad = {"actors": [{**script, "timeout": 0}]}
     with pytest.raises(ValueError, match="actor 0: timeout is 0, expected more than 0 s"):
-        bad = {"actors": [{**script, "timeout": 0}]}
         drive(routes[10000], mini_grid, AutopilotDriver(), setup=bad)
 
 
