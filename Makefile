@@ -8,6 +8,7 @@
 ## make dist-check  the same, and the wheel plays one seed in an empty environment
 ## make drive-proof  fifty kill -9, 240,000 mutated lines, and the drive tests with and without carla
 ## make drive-carla  map queries, GPS and criteria of drive through the real carla client
+## make drive-kit  the agent kit on Python 3.10, where this machine has one
 ## make asan        the core's tests with the core under AddressSanitizer and UBSan
 ## make arc-soak    a million random actions over every practice game
 ## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers, its strategies over 64 seeds, a hundred kills of runs
@@ -23,7 +24,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak arena-proof drive-carla drive-proof clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak arena-proof drive-carla drive-kit drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -135,9 +136,22 @@ drive-carla: build/drive/carla
 	$</bin/python -m pytest -q $(addprefix tests/drive/test_,carla_client.py map_shapes.py \
 	  golden_drive_map_queries.py golden_drive_criteria.py golden_drive_gps.py)
 
-drive-proof: build/drive/carla
+# A Python 3.10 with NumPy, as models' environments are.
+PYTHON310 ?= $(shell for p in "$$HOME"/.pyenv/versions/3.10.*/bin/python3.10 python3.10; do \
+  "$$p" -c "" 2>/dev/null && echo "$$p" && break; done)
+
+build/drive/python310: $(STAMPS)/install $(STAMPS)/test
+	@mkdir -p $(@D)
+	if [ -n "$(PYTHON310)" ]; then $(PYTHON310) -m venv $@ && $@/bin/python -m pip install -q "numpy>=1.24"; \
+	else echo "there is no Python 3.10 here: its test is left out"; fi
+
+drive-kit: build/drive/python310
+	SYSONE_PYTHON310=$(abspath $</bin/python) $(BIN)/python -m pytest -q tests/drive/test_service.py -k kit
+
+drive-proof: build/drive/carla build/drive/python310
 	$</bin/python -c "import carla"
-	SYSONE_DRIVE_KILLS=50 SYSONE_DRIVE_FUZZ=240000 $(BIN)/python -m pytest -q tests/drive --timeout 1800
+	SYSONE_PYTHON310=$(abspath build/drive/python310/bin/python) \
+	  SYSONE_DRIVE_KILLS=50 SYSONE_DRIVE_FUZZ=240000 $(BIN)/python -m pytest -q tests/drive --timeout 1800
 	build/drive/carla/bin/python -m pytest -q tests/drive
 
 clean:
