@@ -5,6 +5,7 @@ Results are JSON on standard output, one line a record; everything else goes to 
 
 import csv
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,11 @@ import numpy as np
 import typer
 
 from sysone.arena import cli_run, ratings, sources, validation
+from sysone.arena import match as matches
 from sysone.arena import replay as replays
+from sysone.arena.agents import assemble as assembling
+from sysone.arena.agents import registry, scaffold
+from sysone.arena.agents import submit as submitting
 from sysone.arena.errors import ArenaError
 from sysone.arena.json_options import object_of
 from sysone.arena.manifest import files
@@ -192,6 +197,81 @@ def validate(
     )
     emit(report, pretty)
     if not report["ok"]:
+        raise typer.Exit(NOT_OK)
+
+
+@app.command("new-agent")
+def new_agent(
+    name: str,
+    season: Annotated[str, typer.Option(help="2026 or 2027.")] = DEFAULT_SEASON,
+    mode: Annotated[str, typer.Option(help="team or robot.")] = "team",
+    model: Annotated[int | None, typer.Option(help="The robot's model, in robot mode.")] = None,
+    folder: Annotated[Path, typer.Option("--dir", help="Where its directory goes.")] = Path(),
+) -> None:
+    """Write a strategy's directory to begin with; nothing is overwritten."""
+    files_ = scaffold.new_agent(
+        name, season=season_named(season), mode=mode, model=model, parent=folder
+    )
+    emit({"type": "new-agent", "files": [str(path) for path in files_]})
+
+
+@app.command()
+def assemble(
+    team_out: Annotated[Path, typer.Option(help="Directory of the team strategy.")],
+    robot: Annotated[list[str], typer.Option(help="SLOT=REF, for each robot.")],
+) -> None:
+    """Robot strategies, one a slot, as one team strategy with a locked line-up."""
+    refs: dict[int, str] = {}
+    for text in robot:
+        slot, _, ref = text.partition("=")
+        if not slot.isdecimal() or not ref or int(slot) in refs:
+            raise ArenaError("usage", f"--robot takes each SLOT=REF once, not {text!r}")
+        refs[int(slot)] = ref
+    emit(assembling.assemble(team_out, refs))
+
+
+@app.command()
+def submit(
+    ref: str,
+    to: Annotated[Path, typer.Option(help="File of the packed strategy, X.arena.")],
+    registry_: Annotated[
+        Path | None, typer.Option("--registry", help="A directory that gets a copy and an index.")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Seconds of each of four games.")] = None,
+    timeout: Annotated[float, typer.Option(help="Budget of a decision in seconds.")] = 0.2,
+    isolation: Annotated[str, typer.Option(help="auto, bubblewrap, docker, none.")] = "auto",
+    trusted_local: Annotated[
+        bool, typer.Option("--trusted-local", help="The same as --isolation none.")
+    ] = False,
+    pretty: PrettyOption = False,
+) -> None:
+    """Check a strategy, play four games against hold, and pack it; nothing is uploaded."""
+    report = submitting.submit(
+        ref,
+        to,
+        isolation=cli_run.isolation_of("none" if trusted_local else isolation),
+        limits=matches.Limits(timeout_s=timeout),
+        duration_s=duration,
+        folder=registry_,
+        note=lambda text: print(text, file=sys.stderr),
+    )
+    emit(report, pretty)
+    if not report["ok"]:
+        raise typer.Exit(NOT_OK)
+
+
+@strategies_app.command("sync")
+def strategies_sync(
+    index: Annotated[str, typer.Option(help="Address or file of an index.")],
+    cache: Annotated[Path | None, typer.Option(help="Where fetched strategies are kept.")] = None,
+    pretty: PrettyOption = False,
+) -> None:
+    """Fetch the strategies of an index; hashes are checked, and only this command goes online."""
+    if cache is not None:
+        os.environ["ARENA_CACHE"] = str(cache)
+    rows = registry.sync(index, note=lambda text: print(text, file=sys.stderr))
+    emit(rows, pretty)
+    if not all(row["ok"] for row in rows):
         raise typer.Exit(NOT_OK)
 
 

@@ -98,6 +98,9 @@ def run(
     trusted_local: Annotated[
         bool, typer.Option("--trusted-local", help="The same as --isolation none.")
     ] = False,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where remote: strategies are read from.")
+    ] = None,
     docker_image: Annotated[str | None, typer.Option(help="Image for --isolation docker.")] = None,
     memory_mb: Annotated[
         int | None, typer.Option(help="Memory of a strategy's process [512].")
@@ -148,6 +151,8 @@ def run(
         engine=engine,
         pin_cpus=pin_cpus,
     )
+    if cache is not None:
+        os.environ["ARENA_CACHE"] = str(cache)
     if workers is not None and workers < 1:
         raise ArenaError("usage", f"--workers must be at least 1, not {workers}")
     with _output(output) as place:

@@ -1,4 +1,4 @@
-"""Where strategies come from: a directory, the package, or the user's own folder."""
+"""Where strategies come from: a directory, the package, the user's own folder, or a cache."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from sysone.arena import manifest as manifests
 from sysone.arena.errors import ArenaError
 from sysone.arena.manifest import Manifest
 
-Source = Literal["path", "local", "bundled"]
+Source = Literal["path", "local", "bundled", "remote"]
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,17 @@ def local_folder() -> Path:
     return Path(data) / "rmuc-arena" / "strategies"
 
 
+def cache_folder() -> Path:
+    """What ``strategies sync`` fetched: ``$ARENA_CACHE``, by default in the user's cache folder."""
+    given = os.environ.get("ARENA_CACHE")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "rmuc-arena" / "strategies"
+
+
 def _folders() -> dict[Source, Path]:
-    return {"local": local_folder(), "bundled": bundled_folder()}
+    return {"local": local_folder(), "bundled": bundled_folder(), "remote": cache_folder()}
 
 
 def _in(folder: Path) -> Iterator[Path]:
@@ -91,15 +100,17 @@ def resolved_key(key: str) -> str:
 def find(ref: str) -> Strategy:
     """The strategy that a reference names.
 
-    A path (with a slash, or a directory that is there), ``local:KEY``, ``bundled:KEY``, or a bare
-    key, which is looked up in this order.
+    A path (with a slash, or a directory that is there), ``local:KEY``, ``bundled:KEY``,
+    ``remote:KEY``, or a bare key, which is looked up in this order.
 
     Raises:
         ArenaError: there is none, or two sources have it with different contents.
     """
     prefix, _, key = ref.partition(":")
-    if prefix in ("local", "bundled"):
+    if prefix in ("local", "bundled", "remote"):
         source: Source = "local" if prefix == "local" else "bundled"
+        if prefix == "remote":
+            source = "remote"
         found = _lookup(source, resolved_key(key))
         if found is None:
             raise ArenaError("strategy", f"no {prefix} strategy has the key {key!r}")

@@ -1,0 +1,1 @@
+"""A strategy's life before it plays: begun, put together, packed, handed on, fetched."""
