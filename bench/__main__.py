@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bench import promises as promised
 from bench.measure import Measurement, measure
-from bench.registry import Entry, entries
+from bench.registry import Entry, Unavailable, entries
 from bench.report import markdown, print_table, row
 from sysone.runs import RunError
 from sysone.runs.atomic import write_json, write_text
@@ -41,6 +41,8 @@ def main(
             task.advance(0, promise.name)
             try:
                 rows.append(row(promise, twice(promise, measurements[promise.name], gate)))
+            except Unavailable as reason:
+                progress.note(f"{promise.name} is not measured here: {reason}")
             except Exception as error:  # the others are still worth knowing
                 broken.append(promise.name)
                 progress.note(f"{promise.name} could not be measured: {error!r}")

@@ -22,6 +22,10 @@ Entry = Callable[[], Pair | Direct | tuple[Call, Call]]
 _entries: dict[str, Entry] = {}
 
 
+class Unavailable(Exception):  # noqa: N818 - no fault: what it needs is not on this machine
+    """Raised by a measurement that cannot be made here; the text says what is missing."""
+
+
 def promise(name: str) -> Callable[[Entry], Entry]:
     """Register a function as the measurement of a promise."""
 
