@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from sysone.drive.clientmap import open_map
-from sysone.drive.criteria import Criteria, Moment, RouteLine, RoutePoint, TriggerBox
+from sysone.drive.criteria import Criteria
 from sysone.drive.profiles import PROFILES
 from sysone.drive.records import route_record
 from sysone.drive.roadmap import RoadMap
+from sysone.drive.routeline import Moment, RouteLine, RoutePoint, TriggerBox
 from sysone.drive.score import Event, score_route
 from sysone.drive.ticks import TickRecord, TickStore
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sysone.drive.criteria import RoutePoint, TriggerBox
 from sysone.drive.roadmap import LanePoint, RoadMap
+from sysone.drive.routeline import RoutePoint, TriggerBox
 
 Vector = tuple[float, float, float]
 

@@ -15,13 +15,14 @@ from sysone.drive.backend import (
     SimulationCrashed,
     Vector,
 )
-from sysone.drive.criteria import TICK_CAP, Criteria, Moment
+from sysone.drive.criteria import TICK_CAP, Criteria
 from sysone.drive.drivers import AgentCrashed, Decision, Driver
 from sysone.drive.gps import EARTH_R, GpsModelMismatch, check_model
 from sysone.drive.inject import Fault, Injector
 from sysone.drive.planning import DensePlan, densify
 from sysone.drive.profiles import PROFILES
 from sysone.drive.protocol import RouteStart
+from sysone.drive.routeline import Moment
 from sysone.drive.routes import Route
 from sysone.drive.score import Event, RouteScore, score_route, with_failure
 from sysone.drive.ticks import TickRecord, TickStore

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from sysone.drive.criteria import RouteLine, RoutePoint
 from sysone.drive.opendrive import lane_change_allowed
 from sysone.drive.roadmap import LanePoint, RoadMap
+from sysone.drive.routeline import RouteLine, RoutePoint
 from sysone.drive.routes import RouteError
 
 LEFT, RIGHT, STRAIGHT, LANE_FOLLOW, CHANGE_LEFT, CHANGE_RIGHT = 1, 2, 3, 4, 5, 6

@@ -25,7 +25,6 @@ from sysone.drive.backend import (
     SimulationCrashed,
     Vector,
 )
-from sysone.drive.criteria import RoutePoint, TriggerBox
 from sysone.drive.drivers import Decision
 from sysone.drive.embedded.camera import pattern
 from sysone.drive.embedded.lights import find_lights, find_stops
@@ -35,6 +34,7 @@ from sysone.drive.pictures import read_png
 from sysone.drive.planning import DensePlan
 from sysone.drive.protocol import RouteStart
 from sysone.drive.roadmap import LanePoint
+from sysone.drive.routeline import RoutePoint, TriggerBox
 from sysone.drive.score import RouteScore
 from sysone.drive.ticks import TickStore, read_ticks
 from sysone.runs.errors import RunError

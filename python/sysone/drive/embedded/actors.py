@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sysone.drive.backend import ActorState
-from sysone.drive.criteria import RouteLine
 from sysone.drive.roadmap import LanePoint, RoadMap
+from sysone.drive.routeline import RouteLine
 
 # Intelligent driver model (M. Treiber, A. Hennecke, D. Helbing, 2000).
 DESIRED: Final = 8.0

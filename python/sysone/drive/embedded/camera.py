@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sysone.drive.backend import ActorState, SensorSpec
-from sysone.drive.criteria import TriggerBox
 from sysone.drive.embedded.lights import Light
 from sysone.drive.opendrive import Lane, Road, Section
 from sysone.drive.roadmap import RoadMap
+from sysone.drive.routeline import TriggerBox
 from sysone_core import frames
 
 CELL_M: Final = 0.1

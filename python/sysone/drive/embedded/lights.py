@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sysone.drive.criteria import TriggerBox
 from sysone.drive.opendrive import STOP_SIGN, TRAFFIC_LIGHT, Signal
 from sysone.drive.roadmap import LanePoint, RoadMap
+from sysone.drive.routeline import TriggerBox
 
 GREEN_S: Final = 10.0
 YELLOW_S: Final = 3.0

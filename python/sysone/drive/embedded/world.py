@@ -20,7 +20,6 @@ from sysone.drive.backend import (
     SimulationCrashed,
     Vector,
 )
-from sysone.drive.criteria import RouteLine, RoutePoint, TriggerBox
 from sysone.drive.embedded.actors import (
     Actor,
     Follower,
@@ -37,6 +36,7 @@ from sysone.drive.embedded.lights import Affecting, LightPlan, find_lights, find
 from sysone.drive.embedded.vehicle import HALF_LENGTH_M, HALF_WIDTH_M, MASS_KG, Bicycle
 from sysone.drive.gps import carla_to_gps
 from sysone.drive.roadmap import LanePoint, RoadMap
+from sysone.drive.routeline import RouteLine, RoutePoint, TriggerBox
 from sysone_core import frames
 
 VERSION: Final = "1"
