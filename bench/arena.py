@@ -3,15 +3,19 @@
 import json
 import tempfile
 from collections.abc import Callable
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from time import thread_time_ns
+from typing import IO
 
 from bench.measure import Direct
 from bench.registry import promise
 from sysone.arena import lineup, match, replay, sources
-from sysone.arena.engine import TEAMS, Game, Setup
-from sysone.arena.replay import Recorder
+from sysone.arena.engine import HOLD, TEAMS, Game, Setup, static
+from sysone.arena.record import Recorder, assemble, write
 from sysone.arena.rules.book import Book
+from sysone.arena.sdk.plans import Rush
 from sysone_core import arena as core
 
 REAL_TIME = core.TICKS_PER_SECOND
@@ -98,7 +102,9 @@ def observe() -> Direct:
 def verify() -> Direct:
     line = lineup.default("2026")
     game = Game(Setup("2026", 1, {"red": line, "blue": line}, duration_s=60))
-    recorder = Recorder(game)
+    about = {"swapped": False, "control": dict.fromkeys(TEAMS, "team"), "strategies": {}}
+    spool = BytesIO()
+    recorder = Recorder(game, about, spool)
     while not game.ended:
         for side in TEAMS:
             text = json.dumps(
@@ -110,10 +116,10 @@ def verify() -> Direct:
             assert game.act(side, text) is None
             recorder.acted(side, text)
         recorder.advanced(game.advance())
-    about = {"swapped": False, "control": dict.fromkeys(TEAMS, "team"), "strategies": {}}
+    recorder.finish()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "match.json"
-        replay.write(path, recorder.finish(about))
+        write(path, assemble(spool))
 
         def again() -> int:
             report = replay.verify(path)
@@ -137,3 +143,42 @@ def whole_match() -> Direct:
     best = min(results, key=lambda result: result["wall_s"])
     assert best["ticks"] <= 8400
     return Direct(best["wall_s"], 10, {k.removesuffix("_s"): v for k, v in best["shares"].items()})
+
+
+@promise("arena.recording")
+def recording() -> Direct:
+    """What recording adds to a match, in processor time of one thread.
+
+    Red alone thinks: in a real match both sides do at the same time. Pipes and other processes
+    are left out, which makes the share look larger than it is.
+    """
+    line = lineup.default("2027")
+    setup = Setup("2027", 1, dict.fromkeys(TEAMS, line), duration_s=60)
+    about = {"swapped": False, "control": dict.fromkeys(TEAMS, "team"), "strategies": {}}
+
+    def play(spool: IO[bytes] | None) -> int:
+        game = Game(setup)
+        recorder = None if spool is None else Recorder(game, about, spool)
+        mind = Rush()
+        mind.reset(
+            {"team": "red", "season": "2027", "settings": game.book.settings,
+             "static": static(game.book)}
+        )  # fmt: skip
+        while not game.ended:
+            game.observe("blue")
+            action = json.dumps(mind.act(json.loads(game.observe("red")), {})).encode()
+            assert game.act("red", action) is None
+            if recorder is not None:
+                recorder.acted("red", action)
+                recorder.acted("blue", HOLD)
+            digests = game.advance()
+            if recorder is not None:
+                recorder.advanced(digests)
+        return 1
+
+    best = dict.fromkeys((False, True), 0.0)
+    for _ in range(ROUNDS):
+        best[False] = max(best[False], fastest(lambda: play(None), 1))
+        with tempfile.TemporaryFile() as spool:
+            best[True] = max(best[True], fastest(partial(play, spool), 1))
+    return Direct(max(0.1, 100 * (best[False] / best[True] - 1)), 20)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from arena import minds
 from sysone.arena import cli
 
 ROOT = Path(__file__).parents[2]
@@ -159,6 +160,13 @@ def test_the_same_match_has_the_same_digest(replay: Path) -> None:
     result, summary = map(json.loads, out.splitlines())
     assert (summary["type"], summary["wins"]) == ("summary", 1)
     assert result["digest"] == json.loads(replay.read_text())["digest"]
+
+
+def test_a_match_in_one_process_has_the_same_digests(replay: Path) -> None:
+    recorded = json.loads(replay.read_text())
+    game = minds.played("std_2027_rush", "std_2027_hold", 9007199254740993, 20)
+    assert game.digest == recorded["digest"]
+    assert game.result() == {k: recorded["result"][k] for k in game.result()}
 
 
 def test_settings(capsys: Any) -> None:

@@ -1,12 +1,12 @@
 """Strategies in their processes: budgets, faults, manifests, sources."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sysone.arena import lineup, manifest, match, sources, validation
+from sysone.arena import replay as replays
 from sysone.arena.engine import Setup
 from sysone.arena.errors import ArenaError
 from sysone.arena.isolation.base import TrustedLocal
@@ -147,17 +147,19 @@ def test_a_slow_start_fails_the_match(tmp_path: Path) -> None:
     assert played.result["error"]["code"] == "startup"
 
 
-def test_robot_strategies_drive_a_deck() -> None:
+def test_robot_strategies_drive_a_deck(tmp_path: Path) -> None:
     found = {1: sources.find("std_2027_adaptive_2731"), 2: sources.find("std_2027_adaptive_2771")}
     line = {1: 2731, 2: 2771}
     setup = Setup("2027", 1, {"red": line, "blue": line}, "deck", duration_s=3)
     side = match.Side("individual", found)
-    played = match.play(setup, {"red": side, "blue": side}, PATIENT, record=True)
+    path = tmp_path / "deck.json.gz"
+    played = match.play(setup, {"red": side, "blue": side}, PATIENT, record=path)
     assert played.result["status"] == "ok", played.result["strategies"]
     assert [row["slot"] for row in red(played)["deck"]] == [1, 2]
-    assert played.replay is not None
-    replay = json.loads(played.replay)
-    assert replay["control"] == {"red": "individual", "blue": "individual"}
+    assert played.result["replay"] == str(path)
+    assert replays.read(path).control == {"red": "individual", "blue": "individual"}
+    assert replays.verify(path)["ok"]
+    assert [file.name for file in tmp_path.iterdir()] == ["deck.json.gz"]
 
 
 def test_manifests_are_checked(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import typer
 
 from sysone.arena import cli_run, ratings, sources, validation
 from sysone.arena import match as matches
+from sysone.arena import record as records
 from sysone.arena import replay as replays
 from sysone.arena.agents import assemble as assembling
 from sysone.arena.agents import registry, scaffold
@@ -300,8 +301,16 @@ def round_robin(
 
 
 @replay_app.command("info")
-def replay_info(file: Path, pretty: PrettyOption = False) -> None:
+def replay_info(
+    file: Path,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Close the spool of a match that was killed first.")
+    ] = False,
+    pretty: PrettyOption = False,
+) -> None:
     """Header, sizes, strategies and result."""
+    if repair:
+        file = repaired(file)
     emit(replays.info(file), pretty)
 
 
@@ -357,6 +366,22 @@ def replay_export(
     finally:
         if output is not None:
             target.close()
+
+
+def repaired(file: Path) -> Path:
+    """The replay made of a spool; ``file`` is the spool, or the replay that it belongs to."""
+    if file.name.endswith(records.SPOOL_SUFFIX):
+        file = file.with_name(file.name.removesuffix(records.SPOOL_SUFFIX))
+    spool = records.spool_of(file)
+    if not spool.exists() and file.exists():
+        print(f"note: {file} needs no repair", file=sys.stderr)
+    elif file.exists():
+        raise cli_run.Refusal(
+            "output_exists", f"{file} is already there beside {spool}", cli_run.EXISTS
+        )
+    elif not records.close(file):
+        raise ArenaError("replay", f"{spool} has no whole decision in it")
+    return file
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

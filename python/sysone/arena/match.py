@@ -6,7 +6,7 @@ import socket
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import IO, Any, Literal
@@ -19,6 +19,7 @@ from sysone.arena.errors import ArenaError
 from sysone.arena.frames import Channel, ClosedError
 from sysone.arena.isolation.base import Isolation, TrustedLocal
 from sysone.arena.player import Player, collect
+from sysone.arena.record import close, spool_of
 from sysone.arena.sim_host import Answer, Round
 from sysone.arena.sources import Strategy
 
@@ -59,8 +60,6 @@ class Played:
     """What is left of a match."""
 
     result: dict[str, Any]
-    replay: bytes | None = None
-    logs: dict[Team, bytes] = field(default_factory=dict)
 
 
 class _FailedError(Exception):
@@ -85,7 +84,8 @@ def play(
     sides: Mapping[Team, Side],
     limits: Limits | None = None,
     *,
-    record: bool = False,
+    record: Path | None = None,
+    record_ok: bool = True,
     swapped: bool = False,
     log_folder: Path | None = None,
     isolation: Isolation | None = None,
@@ -93,9 +93,11 @@ def play(
 ) -> Played:
     """Play a match.
 
-    Strategies' faults end in the result. ``log_folder`` gets each side's output. ``stopping`` is
-    asked at every decision; the match then ends as it stands, with the status ``interrupted``.
-    Without ``isolation`` strategies are plain processes.
+    Strategies' faults end in the result. ``record`` names the replay to be written, which is
+    spooled beside it meanwhile; without ``record_ok`` only that of a match that is not ``ok`` is
+    kept. ``log_folder`` gets each side's output. ``stopping`` is asked at every decision; the
+    match then ends as it stands, with the status ``interrupted``. Without ``isolation`` strategies
+    are plain processes.
 
     Raises:
         ArenaError: the match itself is not allowed.
@@ -111,22 +113,21 @@ def play(
     error: dict[str, Any] | None = None
     status = "ok"
     final: dict[str, Any] = {}
-    replay: bytes | None = None
+    fingerprints: dict[str, str] = {}
     clock = _Clock()
     sim_pid: int | None = None
     with _logs(log_folder) as logs:
         process, channel = processes.start("sysone.arena.sim_host", log=logs["sim"])
         sim_pid = process.pid
         try:
-            world = _begin(channel, setup, players, record)
+            world = _begin(channel, setup, players, record, _about(sides, swapped))
+            fingerprints = world["fingerprints"]
             _start(players, setup, world, limits, logs, isolation)
             end = monotonic() + limits.match_s
             if not _run(channel, players, limits, clock, end, stopping):
                 status = "interrupted"
-            channel.send(b"F", _about(sides, swapped))
+            channel.send(b"F")
             final = json.loads(channel.receive()[1])
-            body = channel.receive()[1]
-            replay = body if record else None
         except _FailedError as failed:
             status = failed.status
             error = {"code": failed.code, "message": str(failed), "traceback_tail": ""}
@@ -157,6 +158,7 @@ def play(
         "reason": final.get("reason"),
         "final": final.get("final"),
         "digest": final.get("digest"),
+        "fingerprints": fingerprints,
         "ticks": final.get("ticks"),
         "strategies": {side: _report(players, side, sides[side]) for side in TEAMS},
         "isolation": isolation.name,
@@ -169,7 +171,18 @@ def play(
         "replay": None,
         "error": error,
     }
-    return Played(result, replay)
+    if record is not None and _keep(record, record_ok or status != "ok"):
+        result["replay"] = str(record)
+    return Played(result)
+
+
+def _keep(record: Path, wanted: bool) -> bool:
+    """Make the replay of what was spooled, or forget it."""
+    spool = spool_of(record)
+    if wanted:
+        return spool.exists() and close(record)
+    spool.unlink(missing_ok=True)
+    return False
 
 
 @contextmanager
@@ -188,7 +201,11 @@ def _logs(folder: Path | None) -> Iterator[dict[str, IO[bytes] | None]]:
 
 
 def _begin(
-    channel: Channel, setup: Setup, players: Sequence[Player], record: bool
+    channel: Channel,
+    setup: Setup,
+    players: Sequence[Player],
+    record: Path | None,
+    about: dict[str, Any],
 ) -> dict[str, Any]:
     raw = {
         "setup": {
@@ -201,8 +218,11 @@ def _begin(
             "scenario": setup.scenario,
         },
         "controllers": [(player.team, player.slot) for player in players],
-        "record": record,
+        "spool": None if record is None else str(spool_of(record).absolute()),
+        "about": about,
     }
+    if record is not None:
+        record.parent.mkdir(parents=True, exist_ok=True)
     channel.send(b"S", json.dumps(raw).encode())
     kind, body = channel.receive()
     answer: dict[str, Any] = json.loads(body)
@@ -286,14 +306,12 @@ def _run(
         channel.send(b"D", encode(Round(given, late)))
 
 
-def _about(sides: Mapping[Team, Side], swapped: bool) -> bytes:
-    return json.dumps(
-        {
-            "swapped": swapped,
-            "control": {side: sides[side].control for side in TEAMS},
-            "strategies": {side: sides[side].identity() for side in TEAMS},
-        }
-    ).encode()
+def _about(sides: Mapping[Team, Side], swapped: bool) -> dict[str, Any]:
+    return {
+        "swapped": swapped,
+        "control": {side: sides[side].control for side in TEAMS},
+        "strategies": {side: sides[side].identity() for side in TEAMS},
+    }
 
 
 def _outcome(final: dict[str, Any], swapped: bool) -> str:

@@ -1,10 +1,8 @@
 """Replays: everything that fixes a match, the applied actions, and the digest of every tick."""
 
 import gzip
-import json
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -14,107 +12,12 @@ import msgspec
 from sysone.arena import lineup
 from sysone.arena.engine import HOLD, TEAMS, TICKS_PER_DECISION, Game, Setup, Team
 from sysone.arena.errors import ArenaError
+from sysone.arena.record import KEYFRAME_TICKS, LETTER, ROBOT_FIELDS, TEAM_FIELDS
 from sysone.arena.rules.settings import season_named
-from sysone.runs.atomic import write_bytes
 
-FORMAT = "arena-replay-v1"
-KEYFRAME_TICKS = 4
-ROBOT_FIELDS = ["x", "y", "z", "heading", "gimbal", "hp", "heat", "ammo", "flags"]
-TEAM_FIELDS = [
-    *("base_hp", "shield", "outpost_hp", "outpost_angle", "armour_open"),
-    *("coins", "attack_damage", "tech_level", "rune_buff"),
-]
-CONTINUOUS = frozenset(
-    {"move", "frame", "heading", "spin", "follow", "aim", "fire", "fire_guard", "power"}
-)
-_LETTER: dict[Team, Literal["r", "b"]] = {"red": "r", "blue": "b"}
-_TEAM: dict[str, Team] = {"r": "red", "b": "blue"}
-_MOST_JSON_INTEGER = 2**53 - 1
-
-
-class Recorder:
-    """Collects a match's actions, digests, keyframes, shots and events as it is played.
-
-    An action is kept when it differs from the side's one before, and always when it has an order
-    that acts once.
-    """
-
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        self.actions: list[Any] = []
-        self.errors: list[tuple[int, str, str]] = []
-        self._digests = bytearray()
-        self._frames = bytearray(game.core.frame())
-        self._shots = bytearray()
-        self._events: list[Any] = []
-        self._last: dict[Team, bytes] = dict.fromkeys(TEAMS, HOLD)
-        game.core.record(True)
-
-    def acted(self, side: Team, action: bytes) -> None:
-        """The action that a side applies in the coming decision."""
-        if action == self._last[side] and not has_orders(action):
-            return
-        self._last[side] = action
-        self.actions.append([self.game.tick, _LETTER[side], msgspec.Raw(action)])
-
-    def refused(self, side: Team, code: str) -> None:
-        """A side's action was refused, or came late."""
-        self.errors.append((self.game.tick, _LETTER[side], code))
-
-    def advanced(self, digests: bytes) -> None:
-        """The decision's ticks are done."""
-        self._digests += digests
-        if self.game.tick % KEYFRAME_TICKS == 0 or self.game.ended:
-            self._frames += self.game.core.frame()
-        self._shots += self.game.core.shots()
-        events = self.game.core.events_json()
-        if events != "[]":
-            self._events += json.loads(events)
-
-    def finish(self, about: dict[str, Any]) -> bytes:
-        """The replay's JSON; ``about`` names strategies, control and the rest of the header."""
-        setup, game = self.game.setup, self.game
-        return msgspec.json.encode(
-            {
-                "format": FORMAT,
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "fingerprints": game.book.fingerprints,
-                "season": setup.season,
-                "map": f"rmuc{setup.season}",
-                "mode": setup.mode,
-                "seed": setup.seed if setup.seed <= _MOST_JSON_INTEGER else str(setup.seed),
-                "duration": game.ticks / 20,
-                "settings": game.book.changes,
-                "settings_hash": game.book.settings_hash,
-                "lineups": {side: lineup.write(setup.lineups[side]) for side in TEAMS},
-                "scenario": setup.scenario,
-                "test": setup.scenario is not None,
-                **about,
-                "result": game.result(),
-                "digest": game.digest,
-                "tick_digests": b64encode(self._digests).decode(),
-                "actions": self.actions,
-                "errors": self.errors,
-                "keyframes": {
-                    "every_ticks": KEYFRAME_TICKS,
-                    "fields": ROBOT_FIELDS,
-                    "team_fields": TEAM_FIELDS,
-                    "data": b64encode(self._frames).decode(),
-                },
-                "shots": b64encode(self._shots).decode(),
-                "events": self._events,
-            }
-        )
-
-
-def has_orders(action: bytes) -> bool:
-    """Whether an action has something that acts once."""
-    decoded = msgspec.json.decode(action)
-    if not isinstance(decoded, dict):
-        return True
-    return "team" in decoded or any(
-        not CONTINUOUS.issuperset(robot) for robot in decoded.values() if isinstance(robot, dict)
-    )
+_TEAM: dict[str, Team] = {letter: side for side, letter in LETTER.items()}
+# What decides a match's ticks; the SDK's fingerprint does not, as applied actions are recorded.
+DECISIVE = ("engine", "rules", "field")
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +45,8 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     keyframes: dict[str, Any]
     shots: str
     events: list[dict[str, Any]]
+    truncated: bool = False
+    """Whether the match was cut short, so that only its first ticks are here."""
 
     def setup(self) -> Setup:
         """The match that was recorded."""
@@ -171,24 +76,28 @@ def read(path: Path) -> Replay:
     except EOFError as error:
         raise ArenaError("replay", f"{path}: cut short") from error
     try:
-        return msgspec.json.decode(raw, type=Replay)
+        return decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ArenaError("replay", f"{path} is no replay: {error}") from error
 
 
-def write(path: Path, replay: bytes) -> None:
-    """Write a replay in one step; a name that ends in .gz is compressed."""
-    data = gzip.compress(replay, 6, mtime=0) if path.suffix == ".gz" else replay
-    write_bytes(path, data)
+def decode(raw: bytes) -> Replay:
+    """The replay in a JSON text."""
+    return msgspec.json.decode(raw, type=Replay)
 
 
 def play(replay: Replay) -> Iterator[tuple[Game, bytes]]:
-    """Play a replay's actions again; yields the game and the tick digests of every decision."""
+    """Play a replay's actions again; yields the game and the tick digests of every decision.
+
+    A truncated replay ends where its digests end.
+    """
     game = Game(replay.setup())
+    recorded = len(b64decode(replay.tick_digests)) // 8
+    start = game.tick
     entries = iter(replay.actions)
     entry = next(entries, None)
     last: dict[Team, bytes] = dict.fromkeys(TEAMS, HOLD)
-    while not game.ended:
+    while not game.ended and not (replay.truncated and game.tick - start >= recorded):
         while entry is not None and entry[0] <= game.tick:
             last[_TEAM[entry[1]]] = bytes(entry[2])
             entry = next(entries, None)
@@ -220,7 +129,7 @@ def verify(path: Path, *, force: bool = False) -> dict[str, Any]:
     except ValueError as error:
         raise ArenaError("replay", f"{path} cannot be played: {error}") from error
     ours = game.book.fingerprints
-    match = all(replay.fingerprints.get(key) == value for key, value in ours.items())
+    match = all(replay.fingerprints.get(key) == ours[key] for key in DECISIVE)
     report["fingerprint_match"] = match
     if not match and not force:
         return {
@@ -281,7 +190,7 @@ def info(path: Path) -> dict[str, Any]:
             for key in (
                 *("format", "created", "season", "mode", "seed", "swapped", "duration"),
                 *("settings", "lineups", "scenario", "control", "strategies", "fingerprints"),
-                *("result", "digest"),
+                *("result", "digest", "truncated"),
             )
         },
         "ticks": len(b64decode(replay.tick_digests)) // 8,

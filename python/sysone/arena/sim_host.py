@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import signal
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
@@ -17,7 +18,7 @@ import msgspec
 from sysone.arena.engine import HOLD, TEAMS, Game, Setup, Team, static
 from sysone.arena.errors import ArenaError
 from sysone.arena.frames import Channel, ClosedError
-from sysone.arena.replay import Recorder
+from sysone.arena.record import Recorder
 from sysone.arena.rules.settings import season_named
 
 _DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
@@ -67,7 +68,19 @@ def serve(channel: Channel) -> None:
         channel.send(b"E", json.dumps({"code": error.code, "message": str(error)}).encode())
         return
     controllers: list[tuple[int, int]] = [(team, slot) for team, slot in raw["controllers"]]
-    recorder = Recorder(game) if raw["record"] else None
+    if raw["spool"] is None:
+        _rounds(channel, game, controllers, None)
+        return
+    with Path(raw["spool"]).open("wb") as spool:
+        _rounds(channel, game, controllers, Recorder(game, raw["about"], spool))
+
+
+def _rounds(
+    channel: Channel,
+    game: Game,
+    controllers: list[tuple[int, int]],
+    recorder: Recorder | None,
+) -> None:
     channel.send(
         b"R",
         json.dumps(
@@ -98,11 +111,11 @@ def serve(channel: Channel) -> None:
                 Answer(observations, refused, game.ended, game.tick, middle - begin, end - middle)
             ),
         )
-    about = json.loads(body)
+    if recorder is not None:
+        recorder.finish()
     result = game.result()
     result["peak_rss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     channel.send(b"F", json.dumps(result).encode())
-    channel.send(b"P", b"" if recorder is None else recorder.finish(about))
 
 
 def decide(game: Game, wanted: Round, recorder: Recorder | None) -> list[tuple[int, int, str, str]]:

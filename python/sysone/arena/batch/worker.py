@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from sysone.arena import match as matches
-from sysone.arena import replay as replays
 from sysone.arena.batch.jobs import Job
 from sysone.arena.batch.options import Replays
 from sysone.arena.engine import TEAMS
@@ -39,7 +38,8 @@ def play(item: Assignment, stopping: Callable[[], bool]) -> dict[str, Any]:
         job.setup,
         job.pairing.sides,
         item.limits,
-        record=item.replays != "none",
+        record=None if item.replays == "none" else item.replay_path,
+        record_ok=item.replays == "all",
         swapped=job.swapped,
         log_folder=spool,
         isolation=item.isolation,
@@ -47,8 +47,7 @@ def play(item: Assignment, stopping: Callable[[], bool]) -> dict[str, Any]:
     )
     result = played.result
     ok = result["status"] == "ok"
-    if played.replay and (item.replays == "all" or (item.replays == "errors" and not ok)):
-        replays.write(item.replay_path, played.replay)
+    if result["replay"] is not None:
         result["replay"] = item.replay_name
     if not ok:
         for side in TEAMS:

@@ -4,7 +4,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from importlib import resources
 from typing import Any
 
 from sysone.arena.rules import models, settings
@@ -68,7 +69,7 @@ class Book:
 
     @cached_property
     def fingerprints(self) -> dict[str, str]:
-        """Engine, rules and field, for runs and replays."""
+        """Engine, rules, SDK and field, for runs and replays."""
         field = settings.data("field.json")
         whole = settings.canonical(
             {
@@ -80,6 +81,7 @@ class Book:
         return {
             "engine": f"arena-core {core.VERSION} {core.SOURCES_SHA256}",
             "rules": hashlib.sha256(whole.encode()).hexdigest(),
+            "sdk": _sdk_fingerprint(),
             "field": hashlib.sha256(field).hexdigest(),
         }
 
@@ -87,6 +89,18 @@ class Book:
     def settings_hash(self) -> str:
         """SHA-256 of all settings."""
         return hashlib.sha256(settings.canonical(self.settings).encode()).hexdigest()
+
+
+@cache
+def _sdk_fingerprint() -> str:
+    """SHA-256 over the names and contents of the public SDK's files."""
+    digest = hashlib.sha256()
+    folder = resources.files("sysone.arena").joinpath("sdk")
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".py"):
+            content = hashlib.sha256(file.read_bytes()).hexdigest()
+            digest.update(f"{file.name}\0{content}\n".encode())
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=8)

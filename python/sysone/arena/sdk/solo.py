@@ -3,17 +3,15 @@
 from math import hypot
 from typing import Any
 
-from sysone.arena.sdk.tactics import SUPPLY, Action, Observation, Place, Tactics
+from sysone.arena.sdk.plans import Plan
+from sysone.arena.sdk.tactics import SUPPLY, Action, Observation, Place
 
 COVER: Place = (10.3, 3.9)
 STAND_OFF_M = 4.0
 
 
-class Solo:
+class Solo(Plan):
     """Fights what is near, resupplies when empty, retreats when hurt."""
-
-    def __init__(self, info: dict[str, Any]) -> None:
-        self.tactics = Tactics(info)
 
     def act(self, observation: Observation, state: dict[str, Any]) -> Action:
         """The action of the robot that ``self`` names."""
