@@ -12,6 +12,7 @@ from sysone.arc.clicker import ALIKE, LINES, PICTURE, Clicker, in_lines
 from sysone.arc.decide import Agent
 from sysone.arc.env import make_env
 from sysone.arc.frame import NOT_FINISHED, Frame
+from sysone.arc.linear import cycle_of, fewest_clicks
 from sysone.arc.memory import GAINED, Node
 from sysone.arc.observe import Watcher
 from sysone.arc.play import Limits, play_game
@@ -136,6 +137,66 @@ def test_tiles_that_change_alone_are_planned_one_by_one() -> None:
 
 PILES = [(column, row) for row in range(2) for column in range(3)]
 E = FLOOR
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("side", [2, 3])
+def test_elimination_finds_what_search_finds(k: int, side: int) -> None:
+    places = tuple((c, r) for r in range(side) for c in range(side))
+    cross = {(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)}
+    reach = [[i for i, (x, y) in enumerate(places) if (x - c, y - r) in cross] for c, r in places]
+    rng = np.random.default_rng(k)
+    for _ in range(4):
+        state = [0] * len(places)
+        for clicked in rng.integers(0, len(places), 3).tolist():
+            for i in reach[clicked]:
+                state[i] = (state[i] + 1) % k
+        if not any(state):
+            continue
+
+        def steps(now: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+            found = []
+            for clicked, tiles in enumerate(reach):
+                after = list(now)
+                for i in tiles:
+                    after[i] = (after[i] + 1) % k
+                found.append((clicked, tuple(after)))
+            return found
+
+        times = fewest_clicks(reach, [-value for value in state], k)
+        assert times is not None
+        now = tuple(state)
+        for clicked, n in enumerate(times):
+            for _ in range(n):
+                now = steps(now)[clicked][1]
+        assert not any(now)
+        found = search(tuple(state), lambda at: not any(at), steps)
+        assert found is None or sum(times) == len(found)
+
+
+def test_a_large_board_is_solved_and_an_impossible_one_is_not() -> None:
+    places = tuple((c, r) for r in range(8) for c in range(8))
+    cross = {(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)}
+    rule = Rewrite(cross, {1: 2, 2: 1})
+    state = [1] * 64
+    for clicked in (0, 9, 35, 63, 20):
+        column, row = places[clicked]
+        for i, (x, y) in enumerate(places):
+            if (x - column, y - row) in cross:
+                state[i] = 3 - state[i]
+    found = rule.plan(places, list(range(64)), tuple(state), (1,) * 64)
+    assert found is not None
+    assert sorted(found) == [0, 9, 20, 35, 63]
+    row = tuple((c, 0) for c in range(2))
+    pair = Rewrite({(0, 0), (1, 0), (-1, 0)}, {1: 2, 2: 1})
+    assert pair.plan(row, [0, 1], (1, 2), (1, 1)) is None
+
+
+def test_cycles_of_values() -> None:
+    assert cycle_of({1: 2, 2: 1}) == [1, 2]
+    assert cycle_of({4: 9, 9: 7, 7: 4}) == [4, 9, 7]
+    for odd in ({1: 2}, {1: 2, 2: 3}, {1: 2, 2: 3, 3: 4, 4: 1}, {1: 1, 2: 2}, {1: 2, 2: 2, 3: 1}):
+        assert cycle_of(odd) is None
 
 
 def test_piles_are_told_by_which_piece_moves() -> None:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from sysone.arc.linear import cycle_of, fewest_clicks
 from sysone.arc.tiles import Place, Values
 
-MAX_STATES: Final = 40_000
-"""States that a plan may look at: below a second."""
+MAX_STEPS: Final = 200_000
+"""Clicks that a search may think through: half a second."""
 S = TypeVar("S")
 M = TypeVar("M")
 Held = tuple[int, int]
@@ -80,6 +81,16 @@ class Rewrite:
                 return None
         return rule
 
+    @property
+    def alone(self) -> bool:
+        """Whether a click changes the clicked tile and no other."""
+        return self.offsets == {(0, 0)}
+
+    @property
+    def quick(self) -> bool:
+        """Whether plans need no search."""
+        return self.alone or cycle_of(self.following) is not None
+
     def plan(
         self, places: tuple[Place, ...], live: Sequence[int], start: Values, goal: Values
     ) -> list[int] | None:
@@ -93,9 +104,18 @@ class Rewrite:
             column, row = places[index]
             reach = [(column + dx, row + dy) for dx, dy in self.offsets]
             touched.append([where[place] for place in reach if place in where])
-        if self.offsets == {(0, 0)}:
+        if self.alone:
             return self._each_by_itself(live, start, goal)
         following, inert = self.following, self.inert
+        order = cycle_of(following)
+        within = order is not None and set(start) | set(goal) <= set(order) - inert
+        if order is not None and within and goal != start:
+            pairs = zip(start, goal, strict=True)
+            wanted = [order.index(after) - order.index(before) for before, after in pairs]
+            times = fewest_clicks(touched, wanted, len(order))
+            if times is None:
+                return None
+            return [index for index, n in zip(live, times, strict=True) for _ in range(n)]
 
         def steps(state: Values) -> list[tuple[int, Values]]:
             found = []
@@ -248,13 +268,16 @@ def search(
 ) -> list[M] | None:
     """A shortest way of at least one move by breadth-first search, back to the start included.
 
-    None without one within `MAX_STATES` states.
+    None without one within `MAX_STEPS` steps.
     """
+    left = MAX_STEPS
     came: dict[S, tuple[S, M] | None] = {start: None}
     queue = deque([start])
-    while queue and len(came) < MAX_STATES:
+    while queue and left > 0:
         state = queue.popleft()
-        for move, after in steps(state):
+        following = steps(state)
+        left -= len(following)
+        for move, after in following:
             if is_goal(after):
                 found = [move]
                 step = came[state]

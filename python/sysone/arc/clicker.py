@@ -24,6 +24,8 @@ PROBES: Final = 6
 PLANNED: Final = 120
 """Clicks in a level that plans may take before they are not trusted any more."""
 KEPT: Final = 200
+SEARCHES: Final = 12
+"""Searches in a level that may fail; each can cost half a second."""
 LOOKS: Final = 4
 """Times that a board is looked for in a level."""
 
@@ -67,7 +69,7 @@ class Clicker:
         self._looks_like: Hashable = None
         self._live: set[Place] = set()
         self._refuted: set[Aim] = set()
-        self._looks = self._probes = self._planned = 0
+        self._looks = self._probes = self._planned = self._failed = 0
         self._seen: list[Seen] = []
         """Clicks in this level."""
         self._fitted = -1
@@ -218,13 +220,14 @@ class Clicker:
         start = tuple(values[index] for index in live)
         tiers: dict[int, list[Plan]] = {}
         for order, (aim, goal) in enumerate(self._goals(board, values, live, observation)):
-            if aim in self._refuted:
+            if aim in self._refuted or self._failed >= SEARCHES:
                 continue
             proved = 0
             if self._kind is not None:
                 proved = self._kind.proved[aim] + self._kind.proved[aim[:1]]
             tier = -proved if proved else 1 if aim[0] == PICTURE else 2
             route = rule.plan(board.places, live, start, goal)
+            self._failed += route is None and not rule.quick
             if route:
                 tiers.setdefault(tier, []).append((len(route), order, aim, route))
             elif tier < 2:
@@ -238,11 +241,12 @@ class Clicker:
 
     def _line_plans(self, rule: PickAndPut, board: Board, values: Values) -> list[Plan]:
         aim: Aim = (LINES,)
-        if aim in self._refuted:
+        if aim in self._refuted or self._failed >= SEARCHES:
             return []
         put_back = [self._held[0]] if self._held is not None else []
         resting = self._resting(values)
         route = rule.plan(board.places, resting, lambda pieces: in_lines(rule, board, pieces))
+        self._failed += route is None
         return [(len(route), 0, aim, [*put_back, *route])] if route else []
 
     def _goals(
