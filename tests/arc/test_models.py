@@ -1,6 +1,7 @@
 """Settings files, a System One endpoint as the one who decides, and what is refused."""
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -246,6 +247,13 @@ def test_flags_win_over_the_file_and_the_report_has_what_was_resolved() -> None:
     summary = json.loads(Path("traces/summary.json").read_text())
     assert summary["settings"]["epsilon"] == 1
     assert summary["settings"]["max_actions"] == 6
+
+
+def test_yaml_without_its_reader_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    Path("a.yaml").write_text("hybrid:\n  max_actions: 7\n")
+    with pytest.raises(RunError, match="YAML needs pyyaml"):
+        load_config(Path("a.yaml"))
 
 
 def test_no_file_means_the_defaults() -> None:

@@ -109,8 +109,12 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
             raise RunError(f"{path} is no TOML: {error}") from None
     if path.suffix not in (".yaml", ".yml"):
         raise RunError(f"--config is {path}, expected a file in .yaml, .yml or .toml")
-    import yaml
-
+    try:
+        import yaml
+    except ImportError:
+        raise RunError(
+            f"{path}: YAML needs pyyaml, which sysone-core[arc] brings; TOML is read without"
+        ) from None
     try:
         found = yaml.safe_load(text)
     except yaml.YAMLError as error:
