@@ -6,7 +6,7 @@
 ## make format      rewrite the sources in the house format
 ## make dist        wheel and sdist in dist/
 ## make dist-check  the same, and the wheel plays one seed in an empty environment
-## make drive-proof  fifty kill -9, 240,000 mutated lines, and the drive tests with and without carla
+## make drive-proof  fifty kill -9, two million mutated lines, and the drive tests with and without carla
 ## make drive-carla  map queries, GPS and criteria of drive through the real carla client
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
 ## make asan        the core's tests with the core under AddressSanitizer and UBSan
@@ -151,7 +151,7 @@ drive-kit: build/drive/python310
 drive-proof: build/drive/carla build/drive/python310
 	$</bin/python -c "import carla"
 	SYSONE_PYTHON310=$(abspath build/drive/python310/bin/python) \
-	  SYSONE_DRIVE_KILLS=50 SYSONE_DRIVE_FUZZ=240000 $(BIN)/python -m pytest -q tests/drive --timeout 1800
+	  SYSONE_DRIVE_KILLS=50 SYSONE_DRIVE_FUZZ=2000000 $(BIN)/python -m pytest -q tests/drive --timeout 1800
 	build/drive/carla/bin/python -m pytest -q tests/drive
 
 clean:

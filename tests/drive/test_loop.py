@@ -27,6 +27,7 @@ from sysone.drive.records import success_bench2drive
 from sysone.drive.results import all_results, read_score
 from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import Route, read_routes
+from sysone.drive.run import Run, RunOptions
 from sysone.drive.service.adapters import (
     AdapterError,
     LeaderboardAdapter,
@@ -38,6 +39,8 @@ from sysone.drive.service.loop import Service
 from sysone.drive.service.stub import StubAdapter
 from sysone.drive.service.wire import check_fields, parse_message
 from sysone.drive.shipped import find_routes, map_of
+from sysone.runs.errors import RunError
+from sysone.runs.progress import Progress
 
 NO_CAMERA = SensorSpec(camera="none")
 SMALL = SensorSpec(camera="blank", width=32, height=16)
@@ -544,6 +547,78 @@ def merge_as_others_do(out: Path, summary: dict[str, Any]) -> None:
         }
     again = aggregate([read_score(r["scores"]["bench2drive"]) for r in all_results(out)])
     assert again["score_composed"] == summary["score_composed"]
+
+
+def serve_in_thread(port: int, name: str) -> threading.Thread:
+    service = Service(StubAdapter(), name, allow_sensor_mismatch=True)
+    client = socket.create_connection(("127.0.0.1", port))
+    thread = threading.Thread(target=service.serve, args=(client,), daemon=True)
+    thread.start()
+    return thread
+
+
+def run_of(
+    out: Path, server: AgentSocketServer, routes: list[Route], road_map: RoadMap, **more: Any
+) -> Run:
+    options = RunOptions(
+        out=out,
+        routes_file=find_routes("routes_mini.xml"),
+        routes=routes,
+        road_map=road_map,
+        config=DriveConfig(sensors=SMALL),
+        agent="socket",
+        seeds=[0],
+        lights="green",
+        agent_wait_s=0.2,
+        **more,
+    )
+    return Run(options, server, Progress(), sleep=lambda seconds: None)
+
+
+def agents_of(out: Path) -> list[str]:
+    return [result["agent"] for result in all_results(out)]
+
+
+def test_a_kill_before_the_log_s_line_is_made_good(
+    routes: dict[int, Route], mini_grid: RoadMap, tmp_path: Path
+) -> None:
+    server = AgentSocketServer(port=0)
+    thread = serve_in_thread(server.port, "one")
+    for _ in range(2):
+        assert run_of(tmp_path, server, [routes[10003]], mini_grid).execute() == 0
+        path = tmp_path / "events.jsonl"
+        lines = path.read_text().splitlines(keepends=True)
+        assert sum('"saved"' in line for line in lines) == 1
+        path.write_text("".join(line for line in lines if '"saved"' not in line))
+    server.close()
+    thread.join()
+
+
+def test_the_autopilot_stands_in_and_is_never_mixed_with_a_model(
+    routes: dict[int, Route], mini_grid: RoadMap, tmp_path: Path
+) -> None:
+    chosen = [routes[10003], routes[10001]]
+    server = AgentSocketServer(port=0)
+    out = tmp_path / "run"
+    assert run_of(out, server, chosen, mini_grid).execute() == 13
+    assert run_of(out, server, chosen, mini_grid, fallback="autopilot").execute() == 0
+    assert agents_of(out) == ["autopilot", "autopilot"]
+    # a model that comes later drives them all
+    thread = serve_in_thread(server.port, "one")
+    assert run_of(out, server, chosen, mini_grid).execute() == 0
+    assert agents_of(out) == ["one", "one"]
+    server.drop()
+    thread.join()
+    # half of a model's run is not filled up by the autopilot, nor by another model
+    (out / "seed_0/route_10001_rep0/result.json").unlink()
+    with pytest.raises(RunError, match="has drives of one: the autopilot's would be mixed"):
+        run_of(out, server, chosen, mini_grid, fallback="autopilot").execute()
+    thread = serve_in_thread(server.port, "two")
+    with pytest.raises(RunError, match="drives are of one, and the model says that it is two"):
+        run_of(out, server, chosen, mini_grid).execute()
+    assert agents_of(out) == ["one"]
+    server.close()
+    thread.join()
 
 
 def test_the_example_agent(

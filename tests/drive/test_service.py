@@ -277,7 +277,7 @@ def fuzz_executor(count: int, seed: int) -> set[str]:
 
 
 LINES = int(os.environ.get("SYSONE_DRIVE_FUZZ", "8000"))
-"""Mutated lines; `make drive-proof` takes 240,000."""
+"""Mutated lines; `make drive-proof` takes two million."""
 
 
 def test_fuzz_of_both_ends(capfd: Any) -> None:

@@ -26,6 +26,7 @@ from sysone.drive.protocol import (
 )
 from sysone.drive.score import RouteScore
 from sysone.drive.service.stub import StubAgent
+from sysone.runs.errors import RunError
 
 MAX_TIMEOUTS: Final = 3
 LEGACY_POINTS: Final = (5.0, 10.0)
@@ -113,10 +114,12 @@ class SocketDriver:
         *,
         on_timeout: str = "hold",
         max_timeouts: int = MAX_TIMEOUTS,
+        expected: str | None = None,
     ) -> None:
         self.server = server
         self.on_timeout = on_timeout
         self.max_timeouts = max_timeouts
+        self.expected = expected
         self.encoder = TickEncoder()
         self.name = "socket"
 
@@ -125,6 +128,7 @@ class SocketDriver:
 
         Raises:
             AgentGone, AgentRefused: it is not.
+            RunError: it has another name than the model that made this run's drives so far.
         """
         self.offered = start.proto
         self.plan = plan
@@ -138,6 +142,11 @@ class SocketDriver:
             return
         self.server.start_route(line_of(start, "route_start"), start.proto)
         self.name = self.server.name or "socket"
+        if self.expected not in (None, "socket", self.name):
+            raise RunError(
+                f"this run's drives are of {self.expected}, and the model says that it is "
+                f"{self.name}: --out another folder, or serve {self.expected}"
+            )
 
     def decide(self, tick: int, frame: Frame, ego: EgoState, drop: bool) -> Decision:
         """Send the readings, wait for the answer.

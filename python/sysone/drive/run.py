@@ -30,7 +30,7 @@ from sysone.drive.routes import Route
 from sysone.runs.atomic import write_json
 from sysone.runs.directory import RunDirectory, versions
 from sysone.runs.errors import RunError, unwritable
-from sysone.runs.jsonl import JsonlWriter
+from sysone.runs.jsonl import JsonlWriter, iterate
 from sysone.runs.progress import Progress
 
 ATTEMPTS: Final = 3
@@ -130,6 +130,8 @@ class Run:
         self.make_backend = make_backend
         self.sleep = sleep
         self.agent = options.agent
+        self.model: str | None = None
+        """Name of the model whose drives are there already."""
         self._stop = threading.Event()
         self._beat_s = 0.0
         self.attempts: dict[str, int] = {}
@@ -173,12 +175,15 @@ class Run:
         options = self.options
         jobs = options.jobs()
         left = [job for job in jobs if not self._is_done(job)]
+        self._tell_saved([job for job in jobs if job not in left])
         self._state("agent_wait")
         if left and self.server is not None and not self._wait_for_agent(options.agent_wait_s):
             if options.fallback != "autopilot":
                 self._state("aborted")
                 return NO_AGENT
-            self.agent = "autopilot"
+            self._fall_back()
+            left = [job for job in jobs if not self._is_done(job)]
+        self.model = next(iter(self._agents() - {"autopilot"}), None)
         self._state("running")
         task = self.progress.task("drives", total=len(jobs))
         task.update(len(jobs) - len(left))
@@ -295,6 +300,7 @@ class Run:
             self.server,
             on_timeout=self.options.on_timeout,
             max_timeouts=self.options.max_timeouts,
+            expected=self.model,
         )
 
     def _save(self, job: Job, outcome: Outcome, attempt: int) -> dict[str, Any]:
@@ -310,6 +316,8 @@ class Run:
             profile=options.config.profile,
             tick_json=options.tick_json,
         )
+        if outcome.agent not in ("socket", "autopilot"):
+            self.model = outcome.agent
         self._event("saved", job, attempt, status=result["record"]["status"])
         score = outcome.scores
         lines = "  ".join(
@@ -324,6 +332,8 @@ class Run:
         result = read_result(job.folder(self.options.out))
         if result is None:
             return False
+        if result["agent"] == "autopilot" and self.agent != "autopilot":
+            return False  # it stood in for a model: the model's own drive takes its place
         if result["record"]["status"] in RETRIED_ON_RESUME:
             used = int(result["attempt"]) + 1
             if self.options.retry_failed:
@@ -333,6 +343,39 @@ class Run:
                 self.attempts[job.key] = max(used, self.attempts.get(job.key, 0))
                 return False
         return True
+
+    def _tell_saved(self, done: Sequence[Job]) -> None:
+        """Write what a kill kept from the log: it came between a drive's last file and its line."""
+        told = {
+            line.get("job")
+            for line in iterate(self.options.out / "events.jsonl")
+            if line.get("state") == "saved"
+        }
+        for job in done:
+            result = read_result(job.folder(self.options.out))
+            if job.key not in told and result is not None:
+                status = result["record"]["status"]
+                self._event("saved", job, result["attempt"], status=status, note="found on resume")
+
+    def _fall_back(self) -> None:
+        """Let the autopilot drive in the model's place, but never beside a model's drives.
+
+        Raises:
+            RunError: the folder has drives of a model.
+        """
+        driven = self._agents() - {"autopilot"}
+        if driven:
+            raise RunError(
+                f"no model came, and {self.options.out} has drives of {', '.join(sorted(driven))}: "
+                "the autopilot's would be mixed with them; --out another folder"
+            )
+        self.agent = "autopilot"
+        self.progress.note("no model came: the autopilot drives, and the results say so")
+
+    def _agents(self) -> set[str]:
+        """Who made the drives that are there."""
+        folders = [job.folder(self.options.out) for job in self.options.jobs()]
+        return {str(r["agent"]) for folder in folders if (r := read_result(folder)) is not None}
 
     def _wait_for_agent(self, seconds: float) -> bool:
         assert self.server is not None
