@@ -112,7 +112,7 @@ def run(
     from sysone.drive.backend import SensorSpec
     from sysone.drive.embedded.world import read_light_script
     from sysone.drive.executor import DriveConfig
-    from sysone.drive.gps import GpsModelMismatch
+    from sysone.drive.gps import DEFAULT_MODEL, GpsModelMismatch
     from sysone.drive.gps import gps_model as model_named
     from sysone.drive.inject import parse_fault
     from sysone.drive.report import table
@@ -211,6 +211,11 @@ def run(
         typer.echo(f"AGENT_PORT={server.port}")
         sys.stdout.flush()
     with Progress() as progress:
+        if agent is Agent.socket and options.config.gps_model != DEFAULT_MODEL:
+            progress.note(
+                f"GPS is {options.config.gps_model}: agents that invert the leaderboard's conversion "
+                f"see the route mirrored; --gps-model {DEFAULT_MODEL} gives them what they expect"
+            )
         made = Run(options, server, progress)
         stop_on_signals(made)
         try:
