@@ -96,6 +96,7 @@ def test_an_endpoint_decides_and_is_counted_as_the_model(endpoint: Endpoint) -> 
     assert row["decisions"] == {"model": 12, "heuristic": 0, "forced": 0, "fallback": 0}
     assert found["meta"]["config"]["policy"] == "hybrid"
     assert found["meta"]["system1"] == "endpoint"
+    assert endpoint.url not in Path("eval_report.json").read_text()
     assert found["meta"]["system1_picture"] is False
     assert found["summary"]["degraded"] is False
     # The first request asks whether anybody is there.

@@ -45,6 +45,7 @@ def meta(options: Options) -> dict[str, Any]:
             versions[name] = "none"
     config = msgspec.to_builtins(options)
     config["environments_dir"] = Path(options.environments_dir).name
+    config["system1"] = _place(options.system1)
     return {
         "versions": versions,
         "seeds": options.seeds,
@@ -60,12 +61,16 @@ def meta(options: Options) -> dict[str, Any]:
     }
 
 
+def _place(address: str) -> str:
+    """Where a model is; an address is one machine's business and stays out of a report."""
+    return address if address in ("", EMBEDDED) else "endpoint"
+
+
 def _system1(options: Options) -> str:
-    """Which model decides; an address is this machine's business and stays out of a report."""
+    """Which model decides."""
     if not options.system1 or options.policy not in MODELS:
         return "none"
-    place = EMBEDDED if options.system1 == EMBEDDED else "endpoint"
-    return f"{place} {options.system1_model}".strip()
+    return f"{_place(options.system1)} {options.system1_model}".strip()
 
 
 def compare(first: Path, second: Path) -> dict[str, Any]:
