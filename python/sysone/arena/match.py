@@ -253,10 +253,13 @@ def _start(
             "seed_hint": world["seed_hints"][player.team],
             "settings": world["settings"],
             "static": world["static"],
+            **({"options": dict(player.strategy.options)} if player.strategy.options else {}),
         }
         wish = player.strategy.manifest.limits.memory_mb
         memory_mb = min(limits.memory_mb, max(wish, 512))
-        player.start(info, logs[player.side], isolation, memory_mb, limits.match_s)
+        # The package's own, and it needs the network.
+        walls = TrustedLocal() if player.strategy.source == "systemone" else isolation
+        player.start(info, logs[player.side], walls, memory_mb, limits.match_s)
     for player in players:
         problem = player.ready(deadline)
         if problem is not None:

@@ -46,7 +46,7 @@ def _find(ref: str) -> Strategy:
 
 def _told(ref: str, strategy: Strategy) -> dict[str, Any]:
     head = strategy.manifest.strategy
-    if strategy.source != "path":
+    if strategy.source not in ("path", "systemone"):
         ref = f"{strategy.source}:{head.key}"
     return {
         "ref": ref,
@@ -70,7 +70,10 @@ def standard(
     Raises:
         ArenaError: a strategy is not there or not of the season, or a line-up is not allowed.
     """
-    named = {side: None if ref is None else _find(ref) for side, ref in _refs(red, blue)}
+    named = {
+        side: None if ref is None or ref.startswith(sources.ASKING) else _find(ref)
+        for side, ref in _refs(red, blue)
+    }
     seasons = {one.manifest.strategy.season for one in named.values() if one is not None}
     season: Season = wanted or (
         season_named(seasons.pop()) if len(seasons) == 1 else DEFAULT_SEASON
@@ -82,6 +85,8 @@ def standard(
     for side, ref in _refs(red, blue):
         hold = f"bundled:std_{season}_hold"
         strategy = named[side] or _find(hold)
+        if ref is not None and ref.startswith(sources.ASKING):
+            strategy = sources.asking(ref, season)
         head = strategy.manifest.strategy
         if head.season != season:
             raise ArenaError(

@@ -1,20 +1,23 @@
 """Where strategies come from: a directory, the package, the user's own folder, or a cache."""
 
+import hashlib
 import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from sysone.arena import manifest as manifests
 from sysone.arena.errors import ArenaError
 from sysone.arena.manifest import Manifest
 
-Source = Literal["path", "local", "bundled", "remote"]
+Source = Literal["path", "local", "bundled", "remote", "systemone"]
+ASKING: Final = "systemone:"
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Strategy:
     manifest: Manifest
     source: Source
     version_hash: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What its ``info`` has beside the match: the endpoint of a System One strategy."""
 
     @property
     def key(self) -> str:
@@ -61,6 +66,23 @@ def cache_folder() -> Path:
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "rmuc-arena" / "strategies"
+
+
+def asking(ref: str, season: str) -> Strategy:
+    """The strategy that asks a System One endpoint: ``systemone:URL`` or ``systemone:URL#MODEL``.
+
+    Endpoint and model are part of its version: another one is another player.
+
+    Raises:
+        ArenaError: the address is none.
+    """
+    address, _, model = ref.removeprefix(ASKING).partition("#")
+    if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc:
+        raise ArenaError("strategy", f"{ref!r}: expected systemone:http://HOST:PORT[#MODEL]")
+    found = load(bundled_folder().with_name("asking") / f"systemone_{season}", "systemone")
+    options = {"url": address, **({"model": model} if model else {})}
+    text = f"{found.version_hash} {address} {model}"
+    return replace(found, version_hash=hashlib.sha256(text.encode()).hexdigest(), options=options)
 
 
 def _folders() -> dict[Source, Path]:
