@@ -213,8 +213,9 @@ def run(
     with Progress() as progress:
         if agent is Agent.socket and options.config.gps_model != DEFAULT_MODEL:
             progress.note(
-                f"GPS is {options.config.gps_model}: agents that invert the leaderboard's conversion "
-                f"see the route mirrored; --gps-model {DEFAULT_MODEL} gives them what they expect"
+                f"GPS is {options.config.gps_model}: agents that invert the leaderboard's "
+                "conversion see the route mirrored; "
+                f"--gps-model {DEFAULT_MODEL} gives them what they expect"
             )
         made = Run(options, server, progress)
         stop_on_signals(made)
