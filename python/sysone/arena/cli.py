@@ -16,6 +16,7 @@ import numpy as np
 import typer
 
 from sysone.arena import cli_run, ratings, sources, validation
+from sysone.arena import doctor as examination
 from sysone.arena import match as matches
 from sysone.arena import record as records
 from sysone.arena import replay as replays
@@ -273,6 +274,15 @@ def strategies_sync(
     rows = registry.sync(index, note=lambda text: print(text, file=sys.stderr))
     emit(rows, pretty)
     if not all(row["ok"] for row in rows):
+        raise typer.Exit(NOT_OK)
+
+
+@app.command()
+def doctor(pretty: PrettyOption = False) -> None:
+    """What is here and what is missing, with what to do about it."""
+    rows = examination.report()
+    emit(rows, pretty)
+    if not all(row["ok"] for row in rows if row["required"]):
         raise typer.Exit(NOT_OK)
 
 
