@@ -307,6 +307,18 @@ def test_lists_say_what_there_is() -> None:
     assert "made: g0005x" in run("list", "--environments-dir", "made").stdout
 
 
+def test_without_the_toolkit_its_games_are_not_played_and_mocks_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "arc_agi", None)
+    done = run("eval", "--games", "mock0 pmaz", "--max-actions", "5")
+    assert done.exit_code == 0
+    assert "the ARC toolkit is not installed" in done.stderr
+    assert list(report()["games"]) == ["mock0"]
+    assert "not installed" in report()["summary"]["not_played"]["pmaz"]
+    assert run("eval", "--games", "pmaz", "--max-actions", "5").exit_code == 4
+
+
 def test_fetching_asks_before_it_goes_online() -> None:
     done = run("games", "fetch")
     assert done.exit_code == 2

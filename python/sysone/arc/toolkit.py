@@ -56,8 +56,9 @@ def import_toolkit() -> Any:
     Raises:
         RunError: it is not installed.
     """
-    if "arc_agi" in sys.modules:
-        return sys.modules["arc_agi"]
+    loaded = sys.modules.get("arc_agi")
+    if loaded is not None:
+        return loaded
     before = dict(os.environ)
     try:
         import arc_agi
