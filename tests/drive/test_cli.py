@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -158,19 +159,50 @@ def test_two_processes_write_the_same_ticks(tmp_path: Path) -> None:
     assert stores[0] == stores[1]
 
 
+def short_routes(path: Path) -> Path:
+    """The shipped routes, cut off after 25 points."""
+    tree = ElementTree.parse(find_routes("routes_mini.xml"))
+    for waypoints in tree.iter("waypoints"):
+        for position in list(waypoints)[25:]:
+            waypoints.remove(position)
+    tree.write(path)
+    return path
+
+
+def replayed_over_the_socket(out: Path, options: list[str]) -> str:
+    """What a model in a process of its own makes of the recorded pictures and readings."""
+    command = [sys.executable, "-m", "sysone.drive"]
+    bind = ["--agent", "socket", "--agent-bind", "127.0.0.1:0"]
+    replaying = subprocess.Popen(
+        [*command, "replay", str(out), *options, *bind], stdout=subprocess.PIPE, text=True
+    )
+    assert replaying.stdout is not None
+    port = replaying.stdout.readline().partition("AGENT_PORT=")[2].strip()
+    served = subprocess.run(
+        [*command, "serve", "--adapter", "stub", "--connect", f"127.0.0.1:{port}"],
+        capture_output=True,
+        text=True,
+    )
+    text, _ = replaying.communicate()
+    assert (replaying.returncode, served.returncode) == (0, 0), served.stderr
+    return text
+
+
 def test_a_replay_gives_the_recorded_scores(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    given = ["--agent", "stub", "--subset", "10003", "--lights", "red", "--traffic", "4"]
+    out, routes = tmp_path / "run", short_routes(tmp_path / "short.xml")
+    here = ["--routes", str(routes), "--subset", "10003"]
+    given = ["--agent", "stub", *here, "--lights", "red", "--traffic", "4"]
     given += ["--camera", "ground", "--save-frames", "--out", str(out)]
     assert runner.invoke(app, ["run", *given]).exit_code == 0
     for agent in ("recorded", "stub"):
-        done = runner.invoke(app, ["replay", str(out), "--subset", "10003", "--agent", agent])
+        done = runner.invoke(app, ["replay", str(out), *here, "--agent", agent])
         assert done.exit_code == 0, done.output
-        assert "bench2drive 80, per_tick 80 as recorded; the same controls" in done.output
+        assert "bench2drive 100, per_tick 100 as recorded; the same controls" in done.output
+    assert "as recorded; the same controls" in replayed_over_the_socket(out, here)
     folder = out / "seed_0/route_10003_rep0"
     backend = ReplayBackend(folder)
     again = drive_route(
-        read_routes(find_routes("routes_mini.xml"))[3],
+        read_routes(routes)[3],
         Setup(map_of("MiniGrid", None), 0.05, 0),
         backend,
         RecordedDriver(backend.store),
@@ -186,13 +218,12 @@ def test_a_replay_gives_the_recorded_scores(tmp_path: Path) -> None:
     result = json.loads((folder / "result.json").read_bytes())
     result["scores"]["bench2drive"]["score_composed"] = 81.0
     (folder / "result.json").write_text(json.dumps(result))
-    done = runner.invoke(app, ["replay", str(out), "--subset", "10003"])
+    done = runner.invoke(app, ["replay", str(out), *here])
     assert done.exit_code == 1
-    assert "bench2drive 81 recorded and 80 here" in done.output
-    assert runner.invoke(app, ["replay", str(out), "--subset", "10000"]).exit_code == 10
+    assert "bench2drive 81 recorded and 100 here" in done.output
+    absent = ["--routes", str(routes), "--subset", "10000"]
+    assert runner.invoke(app, ["replay", str(out), *absent]).exit_code == 10
     assert runner.invoke(app, ["replay", str(tmp_path / "absent")]).exit_code == 10
-    settings = json.loads((out / "run.json").read_bytes())
-    (out / "run.json").write_text(json.dumps({**settings, "routes_sha256": "0"}))
     done = runner.invoke(app, ["replay", str(out)])
     assert "was driven with another route file" in done.output
 
