@@ -1,5 +1,6 @@
 """The explorer: deterministic, wastes nothing that it knows, walks and pushes with a plan."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -243,3 +244,22 @@ def test_an_undone_step_teaches_nothing_about_ways() -> None:
     walker.undone(drawn(*[row.replace("#@.", "#.@") for row in ROOM]))
     assert walker.box == (16, 8, 23, 15)
     assert walker.passable == {FLOOR}
+
+
+def test_the_first_find_opens_what_was_closed() -> None:
+    """A key is known for one when it is gone, a step later; then doors are tried again."""
+    rows = ["########", "#@o..$.#", *["#......#"] * 5, "########"]
+    pictures = [
+        drawn(*rows),
+        drawn(rows[0], "#.@..$.#", *rows[2:]),
+        drawn(rows[0], "#..@.$.#", *rows[2:]),
+    ]
+    walker = walker_at(pictures[0])
+    walker.blocked = {WALL, BOX}
+    for step, (before, after) in enumerate(itertools.pairwise(pictures)):
+        x = 8 + 8 * step
+        move = Moved(8, 0, (x, 8, x + 7, 15), (x + 8, 8, x + 15, 15), frozenset({PLAYER}))
+        walker.learn(before, simple(4), after, [move], True, False)
+        assert walker.events == step
+    assert walker.treasure == {PAD}
+    assert BOX in walker.reopen

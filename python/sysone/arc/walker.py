@@ -141,11 +141,13 @@ class Walker:
             self.passable |= entered
             self.blocked -= entered
             self._entered.update(entered)
+            first_find = False
             if self._under:
                 # What lies where the player stood is what it stood on, if that is still there.
                 left = values_in(after, own.before, own.after)
                 gone = self._under - left - self.values
                 if left <= self.passable:
+                    first_find = bool(gone - self.treasure)
                     self.treasure |= gone
                 else:
                     # It gave way to something that nobody has walked on: no find, a one-way path.
@@ -155,7 +157,7 @@ class Walker:
             self._under = entered - {floor}
             for value in entered & set(self.goals):
                 self.spent[value] = self.events
-            if self._under & self.treasure or self._other_changes(before, after, own):
+            if first_find or self._under & self.treasure or self._other_changes(before, after, own):
                 self._event()
         hidden = np.zeros_like(after) if mask is None else mask
         self.seen.note(before, after, own.before, own.after, hidden)
