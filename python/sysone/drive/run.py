@@ -1,21 +1,18 @@
 """A whole run: every drive of a route file, attempts, resume, and the files over all of them."""
 
-import hashlib
-import os
 import shutil
 import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Final
 
 from sysone.drive.agents import AgentRefused, AgentSocketServer
 from sysone.drive.backend import Backend, Setup
 from sysone.drive.drivers import AutopilotDriver, Driver, SocketDriver, StubDriver
 from sysone.drive.embedded import EmbeddedBackend
-from sysone.drive.executor import DriveConfig, Outcome, drive_route
+from sysone.drive.executor import Outcome, drive_route
 from sysone.drive.pictures import write_png
 from sysone.drive.replay import frame_path
 from sysone.drive.results import (
@@ -25,16 +22,16 @@ from sysone.drive.results import (
     summarise,
     write_leaderboard,
 )
-from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import Route
+from sysone.drive.run_options import RunOptions
+from sysone.drive.runlog import RunLog
 from sysone.runs.atomic import write_json
 from sysone.runs.directory import RunDirectory, versions
 from sysone.runs.errors import RunError, unwritable
-from sysone.runs.jsonl import JsonlWriter, iterate
+from sysone.runs.jsonl import JsonlWriter
 from sysone.runs.progress import Progress
 
 ATTEMPTS: Final = 3
-ATTEMPT_PAUSE_S: Final = 10.0
 HEARTBEAT_EVERY_S: Final = 0.5
 NO_AGENT: Final = 13
 AGENT_FAILED: Final = 14
@@ -50,66 +47,6 @@ RETRIED_ON_RESUME: Final = (
     "Failed - Agent couldn't be set up",
     "Failed - Agent's sensors were invalid",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What a run was asked for."""
-
-    out: Path
-    routes_file: Path
-    routes: list[Route]
-    road_map: RoadMap
-    config: DriveConfig
-    agent: str
-    """socket, autopilot or stub."""
-    seeds: list[int]
-    repetitions: int = 1
-    lights: str = "cycle"
-    light_script: list[dict[str, Any]] | None = None
-    traffic: int = 0
-    scripts: dict[int, list[dict[str, Any]]] | None = None
-    fresh: bool = False
-    retry_failed: bool = False
-    tick_json: bool = False
-    save_frames: bool = False
-    agent_wait_s: float = 60.0
-    reconnect_s: float = 120.0
-    fallback: str | None = None
-    on_timeout: str = "hold"
-    max_timeouts: int = 3
-    attempt_pause_s: float = ATTEMPT_PAUSE_S
-    command: Sequence[str] = ()
-
-    def jobs(self) -> list[Job]:
-        """Every drive, in order."""
-        return [
-            Job(route.id, repetition, seed)
-            for seed in self.seeds
-            for route in self.routes
-            for repetition in range(self.repetitions)
-        ]
-
-    def settings(self, agent: str) -> dict[str, Any]:
-        """What must be the same for a resume to go on."""
-        config = self.config
-        return {
-            "routes_sha256": hashlib.sha256(self.routes_file.read_bytes()).hexdigest(),
-            "map_sha256": hashlib.sha256(self.road_map.text.encode()).hexdigest(),
-            "profile": config.profile,
-            "dt": config.dt,
-            "sensors": {**config.sensors.wire(), "camera": config.sensors.camera},
-            "map_reader": self.road_map.source,
-            "gps_model": config.gps_model,
-            "agent": agent,
-            "lights": self.lights,
-            "traffic": self.traffic,
-            "completion": config.completion,
-            "seeds": self.seeds,
-            "repetitions": self.repetitions,
-            "route_ids": [route.id for route in self.routes],
-            "faults": [f"{f.name}@{f.tick}@{f.metres}" for f in config.faults],
-        }
 
 
 class Run:
@@ -134,7 +71,6 @@ class Run:
         """Name of the model whose drives are there already."""
         self._stop = threading.Event()
         self._beat_s = 0.0
-        self.attempts: dict[str, int] = {}
 
     def stop(self) -> None:
         """Finish the tick and save what there is."""
@@ -158,15 +94,15 @@ class Run:
                 settings=options.settings(self.agent),
                 resume=True,
             ),
-            JsonlWriter(out / "events.jsonl") as self.log,
+            JsonlWriter(out / "events.jsonl") as events,
         ):
+            self.log = RunLog(out, events)
             write_json(out / "run.json", self._run_json(), indent=1)
-            self._load_attempts()
-            self._state("init")
+            self.log.state("init", self.agent)
             try:
                 code = self._execute()
             except KeyboardInterrupt:
-                self._state("aborted")
+                self.log.state("aborted", self.agent)
                 self.progress.note("interrupted; the same command goes on where this ended")
                 return INTERRUPTED
             return code
@@ -176,15 +112,15 @@ class Run:
         jobs = options.jobs()
         left = [job for job in jobs if not self._is_done(job)]
         self._tell_saved([job for job in jobs if job not in left])
-        self._state("agent_wait")
+        self.log.state("agent_wait", self.agent)
         if left and self.server is not None and not self._wait_for_agent(options.agent_wait_s):
             if options.fallback != "autopilot":
-                self._state("aborted")
+                self.log.state("aborted", self.agent)
                 return NO_AGENT
             self._fall_back()
             left = [job for job in jobs if not self._is_done(job)]
         self.model = next(iter(self._agents() - {"autopilot"}), None)
-        self._state("running")
+        self.log.state("running", self.agent)
         task = self.progress.task("drives", total=len(jobs))
         task.update(len(jobs) - len(left))
         backend = self.make_backend()
@@ -203,7 +139,7 @@ class Run:
         finally:
             backend.close()
         task.finish()
-        self._state("summarising")
+        self.log.state("summarising", self.agent)
         results = [r for job in jobs if (r := read_result(job.folder(options.out))) is not None]
         write_leaderboard(options.out, results, len(jobs), lidar=options.config.sensors.lidar)
         write_json(
@@ -211,7 +147,7 @@ class Run:
             summarise(results, jobs, options.config.profile),
             indent=1,
         )
-        self._state("done")
+        self.log.state("done", self.agent)
         if len(results) < len(jobs):
             return INCOMPLETE
         return AGENT_FAILED if refused and all(r["failure"] for r in results) else 0
@@ -221,15 +157,16 @@ class Run:
         options = self.options
         route = next(route for route in options.routes if route.id == job.route_id)
         while True:
-            attempt = self.attempts.get(job.key, 0)
-            self._event("queued", job, attempt)
+            attempt = self.log.attempts.get(job.key, 0)
+            self.log.event("queued", job, attempt)
             outcome = self._attempt(route, job, attempt, backend)
             if outcome.failure in REPEATED and attempt + 1 < ATTEMPTS:
-                self._event("failed", job, attempt, reason=outcome.failure, note=outcome.note)
+                self.log.event("failed", job, attempt, reason=outcome.failure, note=outcome.note)
                 self.progress.note(
                     f"{job.key}: {outcome.failure} ({outcome.note}); attempt {attempt + 2}"
                 )
-                self._count(job, attempt + 1)
+                self.log.attempts[job.key] = attempt + 1
+                self.log.state("running", self.agent)
                 if outcome.failure == "Agent crashed" and self.server is not None:
                     if not self.server.connected and not self._wait_for_agent(options.reconnect_s):
                         return self._save(job, outcome, attempt)
@@ -256,7 +193,7 @@ class Run:
             now = time.monotonic()
             if phase != "driving" or now - self._beat_s >= HEARTBEAT_EVERY_S:
                 self._beat_s = now
-                self._heartbeat(route.id, tick, phase)
+                self.log.heartbeat(route.id, tick, phase)
 
         return drive_route(
             route,
@@ -305,7 +242,7 @@ class Run:
 
     def _save(self, job: Job, outcome: Outcome, attempt: int) -> dict[str, Any]:
         options = self.options
-        self._event("scoring", job, attempt)
+        self.log.event("scoring", job, attempt)
         if outcome.failure in REPEATED and outcome.failure != "Agent crashed":
             outcome = _without_score(outcome, options.config.profile)
         result = save_outcome(
@@ -318,7 +255,7 @@ class Run:
         )
         if outcome.agent not in ("socket", "autopilot"):
             self.model = outcome.agent
-        self._event("saved", job, attempt, status=result["record"]["status"])
+        self.log.event("saved", job, attempt, status=result["record"]["status"])
         score = outcome.scores
         lines = "  ".join(
             f"{name} {score[name].score_composed:.1f}" for name in ("bench2drive", "per_tick")
@@ -337,25 +274,23 @@ class Run:
         if result["record"]["status"] in RETRIED_ON_RESUME:
             used = int(result["attempt"]) + 1
             if self.options.retry_failed:
-                self.attempts[job.key] = 0
+                self.log.attempts[job.key] = 0
                 return False
             if used < ATTEMPTS:
-                self.attempts[job.key] = max(used, self.attempts.get(job.key, 0))
+                self.log.attempts[job.key] = max(used, self.log.attempts.get(job.key, 0))
                 return False
         return True
 
     def _tell_saved(self, done: Sequence[Job]) -> None:
         """Write what a kill kept from the log: it came between a drive's last file and its line."""
-        told = {
-            line.get("job")
-            for line in iterate(self.options.out / "events.jsonl")
-            if line.get("state") == "saved"
-        }
+        told = self.log.saved()
         for job in done:
             result = read_result(job.folder(self.options.out))
             if job.key not in told and result is not None:
                 status = result["record"]["status"]
-                self._event("saved", job, result["attempt"], status=status, note="found on resume")
+                self.log.event(
+                    "saved", job, result["attempt"], status=status, note="found on resume"
+                )
 
     def _fall_back(self) -> None:
         """Let the autopilot drive in the model's place, but never beside a model's drives.
@@ -406,52 +341,6 @@ class Run:
             "agent_port": None if self.server is None else self.server.port,
             "versions": versions(),
         }
-
-    def _load_attempts(self) -> None:
-        path = self.options.out / "state.json"
-        if not path.exists():
-            return
-        import json
-
-        try:
-            found = json.loads(path.read_bytes())
-            self.attempts = {str(k): int(v) for k, v in found.get("attempts", {}).items()}
-        except (OSError, ValueError, AttributeError, TypeError):
-            self.attempts = {}
-
-    def _count(self, job: Job, attempts: int) -> None:
-        self.attempts[job.key] = attempts
-        self._state("running")
-
-    def _state(self, state: str) -> None:
-        write_json(
-            self.options.out / "state.json",
-            {"state": state, "pid": os.getpid(), "attempts": self.attempts, "agent": self.agent},
-            indent=1,
-        )
-        self.log.append({"wall": time.time(), "run": state})
-
-    def _event(self, state: str, job: Job, attempt: int, **more: Any) -> None:
-        self.log.append(
-            {"wall": time.time(), "job": job.key, "attempt": attempt, "state": state, **more}
-        )
-        folder = job.folder(self.options.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "log.txt").open("a", encoding="utf-8") as file:
-            words = " ".join(f"{key}={value}" for key, value in more.items())
-            stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-            file.write(f"{stamp} attempt {attempt} {state} {words}".rstrip() + "\n")
-
-    def _heartbeat(self, route_id: int, tick: int, phase: str) -> None:
-        # Replaced in one step, and not brought to the disk: it is about now.
-        path = self.options.out / "heartbeat.json"
-        text = (
-            f'{{"pid": {os.getpid()}, "route_id": {route_id}, "tick": {tick}, '
-            f'"wall": {time.time():.3f}, "phase": "{phase}"}}\n'
-        )
-        beside = path.with_name(".heartbeat.tmp")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
 
 
 def _without_score(outcome: Outcome, profile: str) -> Outcome:

@@ -184,7 +184,7 @@ def doctor() -> None:
     typer.echo(f"compiled core: yes, {frames.simd_level()} (of {', '.join(frames.simd_levels())})")
     typer.echo("embedded backend: yes, no server needed: sysone drive run --agent autopilot")
     if not providers:
-        typer.echo("carla client: none; maps and GPS by the own reader, the same to a millimetre")
+        typer.echo("carla client: none; maps and GPS by the own reader")
     elif len(providers) == 1:
         works = "answers maps and GPS" if client() is not None else "cannot be imported"
         typer.echo(f"carla client: {providers[0]}, {works}")
