@@ -8,10 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from sysone.systemone import Choice, Engine, Noul, Score
+from sysone.systemone.cues import signs
 from sysone.systemone.encoder import EmbeddedEncoder
 from sysone.systemone.general import LONG_LIST
 from sysone.systemone.heads import HeadError, bucket, load_heads
-from sysone.systemone.reader import Reader, signs
+from sysone.systemone.reader import Reader
 from sysone.systemone.training.commands import app
 from sysone.systemone.training.examples import Example
 from sysone.systemone.training.temperature import FEWEST, Row, fit, fit_all, nll
@@ -26,16 +27,6 @@ def encoder() -> EmbeddedEncoder:
     return EmbeddedEncoder()
 
 
-def test_signs_of_negations_and_numbers() -> None:
-    assert signs("It is not hot.", "Is it hot?") == (-1, 1, 0)
-    assert signs("Nobody isn't here.", "Is it without salt?") == (1, -1, 0)
-    assert signs("It costs 1,250 euros.", "Is it more than 900?").number == 1
-    assert signs("It costs 1,250 euros.", "Is it less than 900?").number == -1
-    assert signs("3 of 20", "Are there at least 10?").number == 0
-    assert signs("It costs 1250.", "Is it 900?").number == 0
-    assert signs("9" * 5000, "more than " + "9" * 5000).number == 0
-
-
 def test_numpy_and_torch_read_alike(encoder: EmbeddedEncoder) -> None:
     torch = pytest.importorskip("torch", reason="needs the train extra")
     from sysone.systemone.training.reading import Library, Network, Pair, ReaderConfig
@@ -48,6 +39,8 @@ def test_numpy_and_torch_read_alike(encoder: EmbeddedEncoder) -> None:
     pairs = [
         Pair(STATE, "Is the water cold?", False),
         Pair("It is not 20 degrees, but 30.", "Is it more than 25?", True),
+        Pair("Ann thanked Bob, not Carl.", "Was Ann thanked by Bob?", False),
+        Pair("The lift carries 8 people, 11 wait.", "Can all of them ride?", False),
         Pair("x", "y", True),
     ]
     with torch.no_grad():
@@ -153,7 +146,7 @@ def test_a_missing_reader_tensor_is_named(tmp_path: Path) -> None:
     with pytest.raises(HeadError, match=r"tensor reader\.out is missing"):
         load_heads(tmp_path / "default.json", encoder=record["encoder"], width=384)
     save_file(kept | {"reader.out": tensors["reader.out"][:1]}, tmp_path / "default.safetensors")
-    with pytest.raises(HeadError, match=r"reader\.out has shape \(1, 64\), expected \(2, 64\)"):
+    with pytest.raises(HeadError, match=r"reader\.out has shape \(1, 64\), expected \(5, 64\)"):
         load_heads(tmp_path / "default.json", encoder=record["encoder"], width=384)
 
 
@@ -179,7 +172,7 @@ WORDS = """
 [opposites]
 hot / cold : soup, tea
 [acts]
-win, won, won / lose, lost, lost : the match
+win, won, won / lose, lost, lost : the match, the bet
 [people]
 Ann, Bob
 [comparisons]
@@ -188,6 +181,10 @@ older / younger
 seats : are taken / are free
 [events]
 it rained, they came
+[deeds]
+help, helped, helped
+[limits]
+{most} seats, {there} guests | Can all sit? | Must some stand?
 """
 
 
@@ -204,23 +201,30 @@ def test_train_calibrate_and_measure(tmp_path: Path, monkeypatch: pytest.MonkeyP
     sheet, other, words = (tmp_path / f"{name}.txt" for name in ("sheet", "other", "words"))
     for path, text in ((sheet, SHEET), (other, OTHER), (words, WORDS)):
         path.write_text(text)
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("+\tThe tea is hot.\tIs it hot?\n-\tThe tea is hot.\tIs it cold?\n")
     records = []
     for name in ("one", "two"):
         out = tmp_path / name
         out.mkdir()
-        code, output = run("train-general", sheet, "--words", words, "--out", out, "--name", "m")
+        made = ("--words", words, "--pairs", pairs, "--out", out, "--name", "m")
+        code, output = run("train-general", sheet, *made)
         assert code == 0, output
         records.append((out / "m.safetensors").read_bytes())
     assert records[0] == records[1]
 
     record = tmp_path / "one" / "m.json"
-    trained_on = ["--training", sheet, "--training", words]
+    trained_on = ["--training", sheet, "--training", words, "--training", pairs]
     code, output = run("calibrate", sheet, "--model", record, *trained_on)
     assert code == 1
     assert "share 11 questions" in output
     code, output = run("calibrate", other, "--model", record, "--training", sheet)
     assert code == 1
-    assert "words.txt is not among the training files" in output
+    assert "words.txt, pairs.tsv is not among the training files" in output
+    (tmp_path / "same.txt").write_text("noul: The tea is hot.\n+ Is it warm?\n")
+    code, output = run("calibrate", tmp_path / "same.txt", "--model", record, *trained_on)
+    assert code == 1
+    assert "share 1 states, 'The tea is hot.' among them" in output
     assert "temperatures" not in json.loads(record.read_text())
     (tmp_path / "apart.txt").write_text(
         OTHER.replace("sky", "sea")

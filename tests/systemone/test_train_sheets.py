@@ -77,7 +77,7 @@ def test_templates_are_reproducible_and_balanced() -> None:
     assert some == list(entailments(words, 400, 3))
     assert some != list(entailments(words, 400, 4))
     assert sum(bool(example.answer) for example in some) * 2 == len(some)
-    assert len({example.group for example in some}) == 8
+    assert len({example.group for example in some}) == 12
     assert not any("  " in str(e.question) or " ?" in str(e.question) for e in some)
 
 

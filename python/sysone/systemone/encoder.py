@@ -6,7 +6,7 @@ else the process encodes at the time. A run uses one thread; callers run several
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -82,6 +82,18 @@ class Encoder(Protocol):
 
         Raises `DeadlineError` when `time.monotonic` passes ``deadline``, and `EncoderError`.
         """
+
+
+def one_by_one(
+    encode: Callable[[str, Keep], Encoded],
+    items: Sequence[tuple[str, Keep]],
+    deadline: float | None,
+) -> Iterator[Encoded]:
+    """`Encoder.encode_many` of an encoder that reads one text a run."""
+    for done, (text, keep) in enumerate(items):
+        if deadline is not None and time.monotonic() > deadline:
+            raise DeadlineError(f"time for {done} of {len(items)} unseen texts")
+        yield encode(text, keep)
 
 
 class Reads(Encoder, Protocol):
@@ -172,7 +184,4 @@ class EmbeddedEncoder:
         self, items: Sequence[tuple[str, Keep]], deadline: float | None
     ) -> Iterator[Encoded]:
         """One text after the other: a batch would change bits (see the module's text)."""
-        for done, (text, keep) in enumerate(items):
-            if deadline is not None and time.monotonic() > deadline:
-                raise DeadlineError(f"time for {done} of {len(items)} unseen texts")
-            yield self.encode(text, keep)
+        return one_by_one(self.encode, items, deadline)

@@ -22,12 +22,12 @@ import msgspec
 import numpy as np
 
 from sysone.systemone.cache import VectorCache
+from sysone.systemone.cues import signs
 from sysone.systemone.embeddings import Embeddings
 from sysone.systemone.encoder import Reads
 from sysone.systemone.heads import OPTION_BUCKETS, HeadPair, noul_sides
 from sysone.systemone.models import CosineModel, ModelEntry, Scored
 from sysone.systemone.questions import Choice, Noul, Question, Score, Text
-from sysone.systemone.reader import signs
 from sysone.systemone.render import render
 
 # Rows of one float each, and their keys: a few megabytes at most.

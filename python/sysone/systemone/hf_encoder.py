@@ -2,12 +2,11 @@
 
 import hashlib
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sysone.systemone.encoder import DeadlineError, Encoded, EncoderError, Keep, Vector
+from sysone.systemone.encoder import Encoded, EncoderError, Keep, Vector, one_by_one
 
 POOLINGS = ("last", "mean")
 
@@ -110,7 +109,4 @@ class HfEncoder:
         self, items: Sequence[tuple[str, Keep]], deadline: float | None
     ) -> Iterator[Encoded]:
         """One text after the other."""
-        for done, (text, keep) in enumerate(items):
-            if deadline is not None and time.monotonic() > deadline:
-                raise DeadlineError(f"time for {done} of {len(items)} unseen texts")
-            yield self.encode(text, keep)
+        return one_by_one(self.encode, items, deadline)

@@ -2,71 +2,37 @@
 
 Each word of the statement looks up what the state says about it (attention by cosine over the
 frozen encoder's tokens), is compared with that, and the comparisons are summed up. The sum has
-two parts, one of which changes sign when an odd number of negations stands in the two texts; a
-comparison of numbers ("more than 50") is worked out and added. After Parikh et al., "A
+parts that change sign with the negations in the two texts, or in the state's clause that the
+statement is about, and with the order of the words; a comparison of numbers ("more than 50") is
+worked out and added. After Parikh et al., "A
 Decomposable Attention Model for Natural Language Inference" (2016).
 """
 
-import re
+import math
 from dataclasses import dataclass, fields
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from sysone.systemone.cues import Signs
+
 Matrix = npt.NDArray[np.float32]
-
-NEGATIONS = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|cannot|nowhere)\b|n't\b",
-    re.IGNORECASE,
-)
-NUMBERS = re.compile(r"\d[\d,]*\.?\d*")
-MORE = re.compile(r"\b(?:more than|over|above|at least|exceed|minimum)\b", re.IGNORECASE)
-LESS = re.compile(r"\b(?:less than|fewer than|under|below|at most|up to)\b", re.IGNORECASE)
-
-# Digits beyond a double's range are no quantity that somebody compares.
-LONGEST_NUMBER = 18
 
 # Brings a normalised vector to about the size of a token's state.
 VECTOR_SIZE = 6.0
 
 
-class Signs(NamedTuple):
-    """What is read off the words themselves."""
+# Of `Signs`, what an output of the network is multiplied with, as a product of these.
+TURNS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("state", "statement"),
+    ("clause", "statement"),
+    ("order",),
+    ("first",),
+)
 
-    state: float
-    """1, or -1 for an odd number of negations in the state."""
-    statement: float
-    """The same of the statement."""
-    number: float
-    """From -1 to 1: whether the state's numbers are on the side that the statement names."""
-
-
-def signs(state: str, statement: str) -> Signs:
-    """The signs of a pair of texts."""
-    return Signs(_parity(state), _parity(statement), _number(state, statement))
-
-
-def _parity(text: str) -> float:
-    return -1.0 if len(NEGATIONS.findall(text)) % 2 else 1.0
-
-
-def _numbers(text: str) -> list[float]:
-    return [
-        float(found.replace(",", ""))
-        for found in NUMBERS.findall(text)
-        if len(found) <= LONGEST_NUMBER
-    ]
-
-
-def _number(state: str, statement: str) -> float:
-    direction = 1.0 if MORE.search(statement) else -1.0 if LESS.search(statement) else 0.0
-    if not direction:
-        return 0.0
-    have, asked = _numbers(state), _numbers(statement)
-    if not have or not asked:
-        return 0.0
-    return direction * float(np.mean(np.sign(np.array(have) - asked[0])))
+SHARED = 3 + len(Signs._fields)
+"""Features that are the pair's own: three cosines and the signs."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +46,13 @@ class Reader:
     compare_bias: Matrix
     """[m]"""
     hidden: Matrix
-    """[m, 2 m + 2 d + 6]"""
+    """[m, 2 m + 2 d + `SHARED`]"""
     hidden_bias: Matrix
     """[m]"""
     out: Matrix
-    """[2, m]: the part that stays, and the one that negations turn round."""
+    """[5, m]: the parts that `TURNS` turn round; the first stays."""
     out_bias: Matrix
-    """[2]"""
+    """[5]"""
     number: Matrix
     """[1]: what a comparison of numbers weighs."""
     sharpness: Matrix
@@ -104,10 +70,10 @@ class Reader:
             "project": (inner, width),
             "compare": (compared, 4 * inner),
             "compare_bias": (compared,),
-            "hidden": (compared, 2 * compared + 2 * inner + 6),
+            "hidden": (compared, 2 * compared + 2 * inner + SHARED),
             "hidden_bias": (compared,),
-            "out": (2, compared),
-            "out_bias": (2,),
+            "out": (len(TURNS), compared),
+            "out_bias": (len(TURNS),),
             "number": (1,),
             "sharpness": (1,),
         }
@@ -147,8 +113,12 @@ class Reader:
             ]
         )
         inner = np.maximum(self.hidden @ features + self.hidden_bias, 0)
-        stays, turns = self.out @ inner + self.out_bias
-        return float(stays + found.state * found.statement * turns + self.number[0] * found.number)
+        parts = self.out @ inner + self.out_bias
+        turned = (
+            float(part) * math.prod(getattr(found, name) for name in names)
+            for part, names in zip(parts, TURNS, strict=True)
+        )
+        return math.fsum(turned) + float(self.number[0]) * found.number
 
 
 def _unit(rows: Matrix) -> Matrix:

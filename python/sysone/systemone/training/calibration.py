@@ -19,6 +19,7 @@ from sysone.systemone.training.examples import (
     read_examples,
     refuse_overlap,
 )
+from sysone.systemone.training.pairs import SUFFIXES, read_pairs, refuse_shared
 from sysone.systemone.training.sheets import read_sheet
 from sysone.systemone.training.temperature import fit_all
 
@@ -41,7 +42,9 @@ def calibrate(record: Path, questions: list[Path], training: list[Path]) -> str:
         raise ExampleError(f"{record}: its training's {what} is not among the training files")
     fitting = read_any(questions)
     for path in training:
-        if path.suffix == ".jsonl" or not is_words(path):
+        if path.suffix in SUFFIXES:
+            refuse_shared(read_pairs(path), fitting, f"{path} and the calibration")
+        elif path.suffix == ".jsonl" or not is_words(path):
             refuse_overlap(read_any([path]), fitting, f"{path} and the calibration")
     encoder = EmbeddedEncoder()
     raw.pop("temperatures", None)

@@ -38,12 +38,16 @@ def train_general(
     name: Annotated[str, typer.Option(help="The model's name.")] = "default",
     description: Annotated[str, typer.Option(help="One line for the model list.")] = "",
     seed: Annotated[int, typer.Option(help="Of weights, order and templates.")] = 0,
+    pairs: Annotated[
+        list[Path] | None,
+        typer.Option(help="Pairs of state and statement (.tsv, .tsv.gz) for yes/no; repeatable."),
+    ] = None,
 ) -> None:
     """Train a model for questions of any kind on the embedded encoder (needs the train extra)."""
     with _one_line_for_mistakes("train-general"):
         from sysone.systemone.training.recipe import train_general as train
 
-        typer.echo(train(sheets, words, name, description, out, seed))
+        typer.echo(train(sheets, words, name, description, out, seed, pairs or ()))
 
 
 @app.command()
@@ -71,12 +75,18 @@ def evaluate_heads(
     plain: Annotated[
         bool, typer.Option("--plain", help="The encoder's plain cosine instead, as a baseline.")
     ] = False,
+    against_plain: Annotated[
+        bool, typer.Option("--against-plain", help="The gain over plain cosine, with intervals.")
+    ] = False,
     without: Annotated[
         str | None, typer.Option(help="A word to take out of every option before asking.")
     ] = None,
 ) -> None:
     """Measure a model on labelled questions; a table by type."""
     with _one_line_for_mistakes("evaluate-heads"):
-        from sysone.systemone.training.report import table
+        from sysone.systemone.training.report import gain_table, table
 
-        typer.echo(table(model, questions, plain=plain, without=without))
+        if against_plain:
+            typer.echo(gain_table(model, questions))
+        else:
+            typer.echo(table(model, questions, plain=plain, without=without))

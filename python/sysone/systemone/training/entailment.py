@@ -12,7 +12,7 @@ from pathlib import Path
 from sysone.systemone.questions import Noul
 from sysone.systemone.training.examples import Example, ExampleError
 
-SECTIONS = ("opposites", "acts", "people", "comparisons", "quantities", "events")
+SECTIONS = ("opposites", "acts", "people", "comparisons", "quantities", "events", "deeds", "limits")
 
 
 @dataclass
@@ -25,6 +25,8 @@ class Words:
     comparisons: list[tuple[str, str]] = field(default_factory=list)
     quantities: list[tuple[str, str, str]] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
+    deeds: list[list[str]] = field(default_factory=list)
+    limits: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 def read_words(path: Path) -> Words:
@@ -66,6 +68,12 @@ def _add(words: Words, section: str, line: str) -> None:
         pair, things = line.split(" : ")
         one, other = pair.split(" / ")
         getattr(words, section).append((_list(one), _list(other), _list(things)))
+    elif section == "deeds":
+        base, past, participle = _list(line)
+        words.deeds.append([base, past, participle])
+    elif section == "limits":
+        state, kept, broken = line.split(" | ")
+        words.limits.append((state, kept, broken))
     elif section == "comparisons":
         one, other = line.split(" / ")
         words.comparisons.append((one, other))
@@ -290,6 +298,73 @@ def order(words: Words, stream: random.Random) -> Asked:
     return state[0].upper() + state[1:], [(yes, True), (no, False)]
 
 
+def roles(words: Words, stream: random.Random) -> Asked:
+    """``Anna invited Ben.`` Did Ben invite Anna?"""
+    one, two = stream.sample(words.people, 2)
+    base, past, participle = stream.choice(words.deeds)
+    state = stream.choice(
+        (
+            f"{one} {past} {two}.",
+            f"{two} was {participle} by {one}.",
+            f"Last week {one} {past} {two}.",
+            f"It was {one} who {past} {two}.",
+        )
+    )
+    yes = stream.choice((f"Did {one} {base} {two}?", f"Was {two} {participle} by {one}?"))
+    no = stream.choice((f"Did {two} {base} {one}?", f"Was {one} {participle} by {two}?"))
+    return state, [(yes, True), (no, False)]
+
+
+def one_of_two(words: Words, stream: random.Random) -> Asked:
+    """``Anna accepted the gift but not the offer.`` Did she accept the offer?"""
+    one, other, things = stream.choice(words.acts)
+    base, past, participle = stream.choice((one, other))
+    done, undone = stream.sample(things, 2)
+    who = stream.choice(words.people)
+    state = stream.choice(
+        (
+            f"{who} {past} {done} but not {undone}.",
+            f"{who} did not {base} {undone}, only {done}.",
+            f"Instead of {undone} {who} {past} {done}.",
+            f"{who} {past} {done}; {undone} was never {participle}.",
+            f"Although {undone} was not {participle}, {who} {past} {done}.",
+            f"{who} wanted to {base} {undone}, but {past} {done} instead.",
+        )
+    )
+    yes = stream.choice((f"Did {who} {base} {done}?", f"Was {done} {participle}?"))
+    no = stream.choice((f"Did {who} {base} {undone}?", f"Was {undone} {participle}?"))
+    return state, [(yes, True), (no, False)]
+
+
+def exception(words: Words, stream: random.Random) -> Asked:
+    """``Everybody but Anna found the key.`` Did Anna find it?"""
+    one, other, things = stream.choice(words.acts)
+    base, past, _ = stream.choice((one, other))
+    thing = stream.choice(things)
+    who, else_ = stream.sample(words.people, 2)
+    alone = stream.random() < 0.5
+    frames = (
+        (f"Nobody but {who} {past} {thing}.", f"Only {who} {past} {thing}.")
+        if alone
+        else (
+            f"Everybody except {who} {past} {thing}.",
+            f"All of them {past} {thing}, except for {who}.",
+            f"Everyone but {who} {past} {thing}.",
+        )
+    )
+    return stream.choice(frames), [
+        (f"Did {who} {base} {thing}?", alone),
+        (f"Did {else_} {base} {thing}?", not alone),
+    ]
+
+
+def limit(words: Words, stream: random.Random) -> Asked:
+    """``The lift carries 8 people and 11 want to get in.`` Can all of them ride?"""
+    state, kept, broken = stream.choice(words.limits)
+    most, there = stream.sample(range(3, 400), 2)
+    return state.format(most=most, there=there), [(kept, there < most), (broken, there > most)]
+
+
 TEMPLATES: tuple[tuple[float, Callable[[Words, random.Random], Asked]], ...] = (
     (3, property_of_thing),
     (2, negated_property),
@@ -299,6 +374,10 @@ TEMPLATES: tuple[tuple[float, Callable[[Words, random.Random], Asked]], ...] = (
     (1, number),
     (1, quantity),
     (1, order),
+    (3, roles),
+    (2, one_of_two),
+    (2, exception),
+    (1, limit),
 )
 
 
@@ -309,5 +388,6 @@ def entailments(words: Words, count: int, seed: int) -> Iterator[Example]:
     for _ in range(count):
         template = stream.choices(TEMPLATES, weights)[0][1]
         state, asked = template(words, stream)
+        state = state[0].upper() + state[1:]
         for instructions, verdict in asked:
             yield Example(state, Noul(instructions), verdict, group=f"template-{template.__name__}")

@@ -3,29 +3,22 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from sysone.systemone.cues import Signs, signs
 from sysone.systemone.encoder import Read, Reads
 from sysone.systemone.general import compared, joined, statement
 from sysone.systemone.questions import Choice, Noul, Score
-from sysone.systemone.reader import VECTOR_SIZE, Signs, signs
+from sysone.systemone.reader import SHARED, TURNS, VECTOR_SIZE
 from sysone.systemone.render import render
 from sysone.systemone.training.examples import Example
+from sysone.systemone.training.pairs import Pair
 
 # Below every cosine by far: a padded place of a state gets no attention.
 PADDED = -1e9
-
-
-class Pair(NamedTuple):
-    """A state, a statement, and whether the state supports it."""
-
-    state: str
-    statement: str
-    holds: bool
 
 
 @dataclass(frozen=True)
@@ -85,8 +78,8 @@ class Network(torch.nn.Module):  # type: ignore[misc]  # torch is read as untype
         inner, found = config.inner, config.compared
         self.project = torch.nn.Linear(width, inner, bias=False)
         self.compare = torch.nn.Linear(4 * inner, found)
-        self.hidden = torch.nn.Linear(2 * found + 2 * inner + 6, found)
-        self.out = torch.nn.Linear(found, 2)
+        self.hidden = torch.nn.Linear(2 * found + 2 * inner + SHARED, found)
+        self.out = torch.nn.Linear(found, len(TURNS))
         self.number = torch.nn.Parameter(torch.zeros(1))
         # A factor of ten: attention on few words, as learnt embeddings' cosines are close.
         self.log_sharpness = torch.nn.Parameter(torch.full((1,), 2.3))
@@ -124,9 +117,14 @@ class Network(torch.nn.Module):  # type: ignore[misc]  # torch is read as untype
             -1,
         )
         inner = torch.relu(self.hidden(self.dropout(features)))
-        stays, turns = self.out(self.dropout(inner)).unbind(1)
-        state, said_sign, number = batch.signs.unbind(1)
-        return stays + state * said_sign * turns + self.number * number
+        parts = self.out(self.dropout(inner))
+        column = dict(zip(Signs._fields, batch.signs.unbind(1), strict=True))
+        found = self.number * column["number"]
+        for part, names in zip(parts.unbind(1), TURNS, strict=True):
+            for name in names:
+                part = part * column[name]
+            found = found + part
+        return found
 
     def tensors(self) -> dict[str, npt.NDArray[np.float32]]:
         """The weights under the names of `reader.Reader`."""
@@ -180,8 +178,14 @@ class Library:
             (~no_words).float(),
             torch.from_numpy(np.stack([read.vector for read in states])),
             torch.from_numpy(np.stack([read.vector for read in statements])),
-            torch.tensor([signs(pair.state, pair.statement) for pair in pairs]),
+            torch.tensor([self._signs_of(pair) for pair in pairs]),
         )
+
+    def _signs_of(self, pair: Pair) -> Signs:
+        key = pair.state, pair.statement
+        if key not in self._signs:
+            self._signs[key] = signs(*key)
+        return self._signs[key]
 
     def _read(self, text: str, known: dict[str, Read], keep: str) -> Read:
         if text not in known:

@@ -1,5 +1,6 @@
 """From files of labelled questions to a head's files, with the checks that keep it honest."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from sysone.systemone.training.examples import (
 )
 from sysone.systemone.training.general import general_choices
 from sysone.systemone.training.logistic import LogisticConfig, train_logistic
+from sysone.systemone.training.pairs import read_pairs
 from sysone.systemone.training.reading import (
     ReaderConfig,
     derived_pairs,
@@ -33,7 +35,7 @@ ANCHORS = 3000
 ANCHOR_SEED = 1
 CALIBRATION_SEED = 2
 
-TEMPLATE_STATES = 4000
+TEMPLATE_STATES = 6000
 
 # Few examples: a gentle correction, found by cross-validation over whole blocks of the sheets.
 SCORE_CONFIG = Config(
@@ -110,8 +112,9 @@ def train_general(
     description: str,
     out: Path,
     seed: int = 0,
+    pairs: Sequence[Path] = (),
 ) -> str:
-    """Train a model for questions of any kind on sheets and templates; a line about it.
+    """Train a model for questions of any kind on sheets, templates and pairs; a line about it.
 
     Raises `ExampleError` for a bad file. Temperatures are fitted afterwards, by `calibrate`.
     """
@@ -119,6 +122,7 @@ def train_general(
     torch.set_num_threads(1)
     examples = [case.example for case in read_sheets(sheets)]
     templates = [*entailments(read_words(words), TEMPLATE_STATES, seed)]
+    contrasts = [pair for path in pairs for pair in read_pairs(path)]
     seen = [shown for example in examples for shown in _as_compared(example)]
     scores = [example for example in seen if isinstance(example.question, Score)]
     choices = [example for example in seen if isinstance(example.question, Choice)]
@@ -132,19 +136,23 @@ def train_general(
     network = train_reader(
         encoder,
         [*noul_pairs(examples), *derived_pairs(examples, seed)],
-        [*noul_pairs(templates)],
+        [*noul_pairs(templates), *contrasts],
         reader_config,
     )
     about = {
-        "files": {path.name: sha256(path) for path in (*sheets, words)},
+        "files": {path.name: sha256(path) for path in (*sheets, words, *pairs)},
         "hand_written": len(examples),
         "template_questions": len(templates),
+        "pairs": len(contrasts),
         "score_heads": asdict(config),
         "reader": asdict(reader_config),
         "seed": seed,
     }
     save_heads(out, name, description, encoder, trained, about, network.tensors())
-    return f"{name}: {len(examples)} questions and {len(templates)} of templates, written to {out}"
+    return (
+        f"{name}: {len(examples)} questions, {len(templates)} of templates and "
+        f"{len(contrasts)} pairs, written to {out}"
+    )
 
 
 def _as_compared(example: Example) -> list[Example]:

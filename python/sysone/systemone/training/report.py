@@ -12,6 +12,7 @@ from sysone.systemone.heads import HeadError, HeadPair
 from sysone.systemone.models import CosineModel, DecisionModel
 from sysone.systemone.questions import Choice
 from sysone.systemone.training.calibration import read_any
+from sysone.systemone.training.comparison import compare
 from sysone.systemone.training.evaluate import evaluate, flips
 from sysone.systemone.training.examples import Example
 
@@ -21,6 +22,11 @@ PLAIN_SCALE = 20.0
 HEADER = (
     "| questions | n | best constant | accuracy | harmless | NLL | ECE | order flips | "
     "label flips |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+)
+
+GAIN_HEADER = (
+    "| questions | n | plain | accuracy | gain | 95 % interval | gained | lost | p |\n"
+    "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
 )
 
 
@@ -71,5 +77,19 @@ def table(name: str, files: list[Path], *, plain: bool = False, without: str | N
         lines.append(
             f"| {group} | {found.questions} | {found.constant:.3f} | {found.accuracy:.3f} | "
             f"{found.harmless:.3f} | {found.nll:.3f} | {found.ece:.3f} | {order} | {labels} |"
+        )
+    return "\n".join(lines)
+
+
+def gain_table(name: str, files: list[Path]) -> str:
+    """Markdown: a model beside plain cosine, one row a group."""
+    encoder = EmbeddedEncoder()
+    found = compare(plain_model(encoder), model_of(name, encoder), read_any(files))
+    lines = [GAIN_HEADER]
+    for group, gain in found.items():
+        lines.append(
+            f"| {group} | {gain.questions} | {gain.before:.3f} | {gain.after:.3f} | "
+            f"{gain.after - gain.before:+.3f} | {gain.low:+.3f} to {gain.high:+.3f} | "
+            f"{gain.gained} | {gain.lost} | {gain.p:.2g} |"
         )
     return "\n".join(lines)
