@@ -51,6 +51,8 @@ $(STAMPS)/test: pyproject.toml constraints.txt $(STAMPS)/build
 # The editable install. C++ and Cython sources need no rule here: CMake rebuilds them on import.
 $(STAMPS)/install: pyproject.toml constraints.txt CMakeLists.txt $(STAMPS)/build
 	$(PIP) install -q -c constraints.txt --no-build-isolation -C editable.rebuild=true -C build-dir=build/dev -e .
+# The grid kernels are compiled now and kept, so that no first step waits for it.
+	$(BIN)/python -c "from sysone_core.grids import warm; warm()"
 	@touch $@
 
 play: $(STAMPS)/install
