@@ -9,7 +9,7 @@
 ## make drive-proof  fifty kill -9, two million mutated lines, and the drive tests with and without carla
 ## make drive-carla  map queries, GPS and criteria of drive through the real carla client
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
-## make asan        the core's tests with the core under AddressSanitizer and UBSan
+## make asan        tests of all C++ (T-Rex, arena, drive) under AddressSanitizer and UBSan
 ## make arc-soak    a million random actions over every practice game
 ## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers, its strategies over 64 seeds, a hundred kills of runs
 ## make clean       remove the build and the environment
@@ -110,6 +110,9 @@ build/asan/venv: $(STAMPS)/install $(STAMPS)/test
 
 # libstdc++ is preloaded too: without it the first C++ exception aborts. CPython itself leaks by
 # LeakSanitizer's measure, and its own allocator would hide overruns.
+ASAN_TESTS = tests/trex tests/arena tests/drive \
+  -k "(core or scenarios or golden_drive or map_shapes or score) and not (stub or compiler or sanitizers)"
+
 asan: build/asan/venv
 	$(PIP) --python $</bin/python install -q --no-deps --no-build-isolation --force-reinstall \
 	  -C build-dir=build/asan/cmake -C cmake.build-type=RelWithDebInfo \
@@ -117,7 +120,7 @@ asan: build/asan/venv
 	  -C cmake.define.SYSONE_SANITIZE=address,undefined .
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc NUMBA_DISABLE_JIT=1 \
-	  $</bin/python -m pytest -q $(or $(ARGS),tests/trex -k "core and not stub")
+	  $</bin/python -m pytest -q $(or $(ARGS),$(ASAN_TESTS))
 
 arc-soak: $(STAMPS)/install $(STAMPS)/test
 	ARC_SOAK_ACTIONS=1000000 $(BIN)/python -m pytest -q -n auto tests/arc/test_soak.py

@@ -9,6 +9,7 @@ from sysone.arena import lineup
 from sysone.arena.rules import models
 from sysone.arena.rules.book import Book
 from sysone.arena.rules.settings import Season
+from sysone_core import arena as core
 
 DECKS: dict[str, list[dict[int, int]]] = {
     "2026": [
@@ -192,3 +193,43 @@ def rules_file(season: str, folder: Path) -> Path:
     path = folder / f"rules{season}.json"
     path.write_text(Book.of(season).text)  # type: ignore[arg-type]
     return path
+
+
+def play(lines: list[str], season: Season, recording: bool) -> list[str]:
+    """The script in this process: what the small program prints for it."""
+    rules = Book.of(season).compiled
+    sim: core.Simulator | None = None
+    digest = 0
+    seed = 0
+    printed: list[str] = []
+    for line in lines:
+        command, _, rest = line.partition(" ")
+        if command == "S":
+            seed_text, ticks, deck, *sides = rest.split()
+            seed = int(seed_text)
+            red, blue = (
+                [tuple(int(n) for n in entry.split(":")) for entry in side.split(",")]
+                for side in sides
+            )
+            sim = core.Simulator(rules, red, blue, seed, int(ticks), deck == "1")  # type: ignore[arg-type]
+            sim.record(recording)
+            digest = 0
+            continue
+        if command == "I":
+            continue  # the small program alone looks at every number
+        assert sim is not None
+        if command == "X":
+            assert sim.reset(seed, rest) is None
+        elif command == "A":
+            team, slot, text = rest.split(" ", 2)
+            refused = sim.act(int(team), text, int(slot))
+            if refused is not None:
+                digest = core.xxh64("".join(refused).encode(), digest)
+        elif command == "T":
+            sim.advance(int(rest))
+            digest = core.xxh64(sim.digests(), digest)
+        elif command == "O":
+            digest = core.xxh64(sim.observe(int(rest)), digest)
+        elif command == "D":
+            printed.append(f"{sim.tick} {digest:016x}")
+    return printed

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from arena import scripts
 from sysone.arena import lineup
 from sysone.arena.rules.book import Book
+from sysone.arena.rules.settings import SEASONS
 from sysone_core import arena as core
 
 ALLOWED = Path(__file__).with_name("stubtest_allow.txt")
@@ -48,6 +50,15 @@ def test_the_stub_is_the_module() -> None:
 def test_bad_input_is_named(call: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("season", SEASONS)
+def test_random_decisions_of_every_model(season: Any) -> None:
+    """The fuzz of the small program, through the border: a match is a function of its script."""
+    lines = scripts.fuzz(season, 600)
+    digests = [scripts.play(lines, season, recording=on) for on in (False, True)]
+    assert digests[0] == digests[1]
+    assert len(digests[0]) == len(scripts.DECKS[season])
 
 
 def test_threads_play_side_by_side() -> None:

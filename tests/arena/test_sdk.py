@@ -224,9 +224,33 @@ def test_every_bundled_strategy_is_there() -> None:
         assert (sources.bundled_folder() / key / "README.md").is_file()
 
 
-@pytest.mark.parametrize("key", BUNDLED)
+ROBOTS = [key for key in BUNDLED if "_adaptive_" in key]
+# One of each plan is validated as users do it; the others of the same plan play in decks below.
+VALIDATED = [key for key in BUNDLED if key not in ROBOTS] + ["std_2027_adaptive_2711"]
+
+
+@pytest.mark.parametrize("key", VALIDATED)
 def test_bundled_strategies_play_without_an_error(key: str) -> None:
     report = validation.validate(
         f"bundled:{key}", self_play_s=1.0, timeout_s=5.0, isolation=TrustedLocal()
     )
     assert report["ok"], report
+
+
+@pytest.mark.parametrize(
+    ("season", "decks"),
+    [("2026", [[2612, 2631, 2671]]), ("2027", [[2711, 2731, 2732, 2771], [2733, 2734, 2772]])],
+)
+def test_bundled_robot_strategies_play_in_decks(season: Any, decks: list[list[int]]) -> None:
+    assert {f"std_{season}_adaptive_{m}" for deck in decks for m in deck} == {
+        key for key in ROBOTS if season in key
+    }
+    sides = []
+    for deck in (decks[0], decks[-1]):
+        found = {k: sources.find(f"std_{season}_adaptive_{m}") for k, m in enumerate(deck, 1)}
+        assert all(one.manifest.robot.model == deck[k - 1] for k, one in found.items())  # type: ignore[union-attr]
+        sides.append((dict(enumerate(deck, 1)), match.Side("individual", found)))
+    (red_line, red_side), (blue_line, blue_side) = sides
+    setup = Setup(season, 1, {"red": red_line, "blue": blue_line}, "deck", duration_s=3)
+    played = match.play(setup, {"red": red_side, "blue": blue_side}, PATIENT)
+    assert played.result["status"] == "ok", played.result["strategies"]
