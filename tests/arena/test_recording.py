@@ -169,7 +169,7 @@ def test_a_killed_match_leaves_a_spool_that_repair_closes(tmp_path: Path) -> Non
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0,
     )  # fmt: skip
     spool = spool_of(path)
-    while not spool.exists() or spool.stat().st_size < 100_000:
+    while not spool.exists() or spool.stat().st_size < 30_000:
         assert running.poll() is None, "the match should be running"
         time.sleep(0.05)
     running.send_signal(signal.SIGKILL)
@@ -188,7 +188,7 @@ def test_a_killed_match_leaves_a_spool_that_repair_closes(tmp_path: Path) -> Non
     assert repaired.returncode == 0, repaired.stderr
     report = json.loads(repaired.stdout)
     assert report["truncated"]
-    assert report["ticks"] > 100
+    assert report["ticks"] > 20
     assert not spool.exists()
     verified = rmuc("replay", "verify", str(path))
     assert verified.returncode == 0, verified.stdout

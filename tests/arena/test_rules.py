@@ -1,5 +1,8 @@
 """The rules' numbers, their sources and ranges, and which line-ups are legal."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from sysone.arena.rules.book import Book
 from sysone.arena.rules.settings import SEASONS
 from sysone_core import arena as core
 
+ROOT = Path(__file__).parents[2]
 RULEBOOK = {
     "duration_s": 420,
     "base_hp": 5000,
@@ -127,9 +131,7 @@ def test_every_setting_reaches_what_it_is_for(season: Any) -> None:
 
 
 def read_core_keys() -> set[str]:
-    from pathlib import Path
-
-    text = (Path(__file__).parents[2] / "csrc/arena/core/settings.def").read_text()
+    text = (ROOT / "csrc/arena/core/settings.def").read_text()
     return {
         line.split("(")[1].rstrip(")") for line in text.splitlines() if line.startswith("ARENA")
     }
@@ -169,3 +171,13 @@ def test_the_states_fields_are_documented() -> None:
     assert {group for group, *_ in rows} == {"match", "team", "robot", "projectile"}
     assert len({(group, name) for group, name, *_ in rows}) == len(rows) > 200
     assert all(count >= 1 and text for _, _, count, text in rows)
+
+
+def test_the_page_of_the_state_is_the_cores_own_list() -> None:
+    made = subprocess.run(
+        [sys.executable, ROOT / "tools" / "arena" / "make_state_table.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert made.stdout == (ROOT / "docs" / "arena-state.md").read_text()
