@@ -40,6 +40,30 @@ def road(geometry: str, width: str = STEADY, elevation: str = "", shift: str = "
     )
 
 
+def sections(geometry: str) -> str:
+    """One road in three sections; in the middle one lane -2 opens from nothing."""
+    opening = '<width sOffset="0" a="0" b="0" c="0.0525" d="-0.00175"/>'
+    parts = []
+    for s, width in ((0, ""), (20, opening), (40, STEADY)):
+        before, after = ("" if s == 0 else "1"), ("" if s == 40 else "1")
+        left = _linked(1, STEADY, before, after)
+        right = _linked(-1, STEADY, before and "-1", after and "-1")
+        if width:
+            right += _linked(-2, width, "-2" if s == 40 else "", "-2" if s == 20 else "")
+        parts.append(
+            f'<laneSection s="{s}"><left>{left}</left><center>{_lane(0, "")}</center>'
+            f"<right>{right}</right></laneSection>"
+        )
+    text = road(geometry)
+    return text[: text.index("<laneSection")] + "".join(parts) + text[text.index("</lanes>") :]
+
+
+def _linked(number: int, width: str, before: str, after: str) -> str:
+    links = f'<predecessor id="{before}"/>' if before else ""
+    links += f'<successor id="{after}"/>' if after else ""
+    return f'<lane id="{number}" type="driving" level="false"><link>{links}</link>{width}</lane>'
+
+
 def _lane(number: int, width: str) -> str:
     kind = "driving" if number else "none"
     return f'<lane id="{number}" type="{kind}" level="false">{width if number else ""}</lane>'

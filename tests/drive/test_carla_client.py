@@ -92,6 +92,27 @@ def test_every_shape(name: str) -> None:
     assert ties < 60
 
 
+@pytest.mark.parametrize("geometry", [map_shapes.LINE, map_shapes.TURNING])
+def test_sections_and_what_follows(geometry: str) -> None:
+    text = map_shapes.sections(geometry)
+    ours, theirs = RoadMap(text), carla.Map("sections", text)
+    for lane in (1, -1, -2):
+        for tenth in range(1, 599):
+            want = theirs.get_waypoint_xodr(1, lane, tenth / 10)
+            found = ours.point_at(1, lane, tenth / 10)
+            assert (want is None) == (found is None)
+            if want is None or found is None:
+                continue
+            place = want.transform.location
+            assert math.dist((found.x, found.y), (place.x, place.y)) < 1e-3
+            # never just to the end of the road, where rounding decides in CARLA
+            for distance in (0.53, 3.03, 15.03, 25.03):
+                ahead = [(p.lane_id, p.s) for p in want.next(distance)]
+                assert [(p.lane_id, p.s) for p in ours.next(found, distance)] == [
+                    (number, pytest.approx(s, abs=0.01)) for number, s in ahead
+                ]
+
+
 def test_the_map_of_a_run_is_the_client_s(maps: tuple[RoadMap, Any]) -> None:
     ours, theirs = maps
     road_map = open_map(DATA / f"{ours.name}.xodr")

@@ -70,6 +70,22 @@ def test_a_taper_moves_its_neighbours_and_turns_them() -> None:
     assert apart == pytest.approx((inner.width + outer.width) / 2)
 
 
+def test_sections_join() -> None:
+    road_map = RoadMap(map_shapes.sections(map_shapes.TURNING))
+    assert road_map.point_at(1, -2, 10.0) is None
+    opening = road_map.point_at(1, -2, 30.0)
+    assert opening is not None
+    assert opening.width == pytest.approx(1.75 * 2)
+    for lane, start in ((-1, 5.0), (1, 55.0)):
+        point = road_map.point_at(1, lane, start)
+        assert point is not None
+        (far,) = road_map.next(point, 50.0)
+        assert (far.lane_id, far.s) == (lane, pytest.approx(55.0 if lane < 0 else 5.0))
+        (end,) = road_map.next(point, 55.0)
+        assert end.s == pytest.approx(60.0 if lane < 0 else 0.0)
+        assert road_map.next(point, 56.0) == []
+
+
 def test_offsets_and_heights() -> None:
     shifted = RoadMap(map_shapes.MAPS["offsets"]).point_at(1, -1, 20.0)
     plain = RoadMap(map_shapes.MAPS["line"]).point_at(1, -1, 20.0)

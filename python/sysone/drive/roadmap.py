@@ -25,6 +25,8 @@ DRIVING: Final = frozenset({"driving"})
 DRIVING_OR_PARKING: Final = frozenset({"driving", "parking"})
 _END: Final = 1e-6
 _HAIR_M: Final = 1e-7
+_AT_END_M: Final = 1e-5
+"""So far beyond a dead end one is still at it; more than what a few sections' edges add up to."""
 _CHORD_TURN: Final = math.pi / 100
 """CARLA ends a chord at the first whole metre at which the lane has turned by more than this."""
 _CHORD_M: Final = 100.0
@@ -183,6 +185,9 @@ class RoadMap:
             entry = self._entry(road_id, lane_id, start)
             if entry is not None:
                 found += self.next(entry, rest) if rest > _END else [entry]
+        if not found and rest <= _AT_END_M:
+            edge = section.end if forward else section.s
+            return [_inside(road, section, section.lanes[point.lane_id], edge)]
         return found
 
     def _entry(self, road_id: int, lane_id: int, s: float) -> LanePoint | None:
