@@ -28,7 +28,7 @@ MORE = re.compile(
 LESS = re.compile(
     r"\b(?:less than|fewer than|under|below|at most|up to|within|younger than)\b", re.IGNORECASE
 )
-PASSIVE = re.compile(r"\b(?:was|were|is|are|been|being|be)\b[^,;.]{0,80}\bby\b", re.IGNORECASE)
+PASSIVE = re.compile(r"\b(?:was|were|is|are|been|being|be)\b[^,;.]{0,200}\bby\b", re.IGNORECASE)
 BACKWARDS = re.compile(r"\b(?:after|behind|later than|following)\b", re.IGNORECASE)
 QUANTIFIERS = (
     re.compile(r"\b(?:all|every\w*|each|always|both|whole|entire\w*)\b", re.IGNORECASE),
