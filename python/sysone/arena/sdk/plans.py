@@ -5,7 +5,7 @@ A plan is a strategy: its module exports ``reset`` and ``act`` of one.
 
 from typing import Any
 
-from sysone.arena.sdk.tactics import GUARD, SUPPLY, Action, Observation, Tactics
+from sysone.arena.sdk.tactics import FORTRESS, GUARD, SUPPLY, Action, Observation, Tactics
 
 
 class Plan:
@@ -76,7 +76,7 @@ class Push(Plan):
         coins = observation["coins"]["now"]
         for slot, me in observation["robots"].items():
             if not me["alive"]:
-                action: Action = {}
+                action: Action = self.tactics.revive(me, observation)
             elif me["role"] == "engineer":
                 action = self.tactics.assemble(me)
             elif me["role"] == "aerial":
@@ -99,8 +99,13 @@ class Push(Plan):
         share = coins // 2 if me["role"] == "infantry" else coins
         action = self.tactics.shop(me, share, 150, 12)
         action |= self.tactics.fight(me, observation)
+        resting = self.tactics.needs_rest(me)
+        fallen = not observation["buildings"]["own"]["outpost"]["alive"]
         empty = self.tactics.ammo(me) == 0
-        if self.tactics.needs_rest(me) or (empty and (coins >= 20 or observation["tick"] > 60)):
+        if me["role"] == "infantry" and me["ammo_17"] == 0 and not resting and fallen:
+            # the fortress of a fallen outpost has rounds of its own
+            return action | {"move": self.tactics.go(me, self.tactics.place(FORTRESS))}
+        if resting or (empty and (coins >= 20 or observation["tick"] > 60)):
             return action | {"move": self.tactics.go(me, self.tactics.place(SUPPLY, me["slot"]))}
         if me["slot"] == 3:
             rune = self.tactics.rune(me, observation)

@@ -14,6 +14,7 @@ Place = tuple[float, float]
 
 SUPPLY: Place = (2.2, 2.0)
 GUARD: Place = (6.2, 6.0)
+FORTRESS: Place = (6.8, 7.5)
 ATTACK_OUTPOST: Place = (13.2, 10.4)
 ATTACK_BASE: Place = (19.9, 7.5)
 RUNE: Place = (8.2, 7.5)
@@ -23,6 +24,8 @@ WORKBENCH: Place = (2.95, 1.35)
 SPREAD_M = {1: (0.0, 0.0), 2: (-0.9, 0.9), 3: (0.0, 1.0), 4: (0.0, -1.0), 5: (-1.0, 0.0),
             6: (-1.0, -1.0), 7: (-1.0, 0.5)}  # fmt: skip
 RUNE_PAUSE_TICKS = 12
+TICKS_PER_S = 20
+KEPT_COINS = 100  # for ammunition
 RETREAT_SHARE = 0.35
 HEALED_SHARE = 0.9
 
@@ -72,6 +75,8 @@ class Tactics:
             return {}
         if me["role"] == "sentry":
             return {}
+        if me["last_error"] == "cap":
+            wanted_17, wanted_42 = me["ammo_17"] + 10, me["ammo_42"] + 1  # what is left of it
         if calibre == 17:
             lots = min((wanted_17 - me["ammo_17"]) // 10, coins // 10)
             return {"buy": {"ammo_17": lots * 10}} if lots > 0 else {}
@@ -79,6 +84,15 @@ class Tactics:
             rounds = min(wanted_42 - me["ammo_42"], coins // 10)
             return {"buy": {"ammo_42": rounds}} if rounds > 0 else {}
         return {}
+
+    def revive(self, me: dict[str, Any], obs: Observation) -> Action:
+        """An immediate revival, when the coins are there: full hit points, and at once."""
+        rules = self.info["settings"]
+        minutes = -(-obs["tick"] // (60 * TICKS_PER_S))
+        level = me["level"] if me["role"] in ("infantry", "hero") else 1
+        cost = rules["revive_now_coins_per_min"] * minutes
+        cost += rules["revive_now_coins_per_level"] * level + rules["sentry_command_coins"]
+        return {"revive": "buy"} if obs["coins"]["now"] >= cost + KEPT_COINS else {}
 
     def nearest(self, me: dict[str, Any], obs: Observation) -> tuple[float, dict[str, Any]] | None:
         """The nearest living enemy that is known, with its distance in metres."""
