@@ -299,7 +299,8 @@ def test_bubblewraps_command_line(tmp_path: Path) -> None:
         "--uid 65534 --gid 65534 --hostname strategy",
         f"--ro-bind {tmp_path} /strategy",
         f"--ro-bind {sdk_folder()} /sdk",
-        "--size 67108864 --tmpfs /tmp --chdir /strategy",
+        "--size 67108864 --tmpfs /tmp",
+        "--chdir /strategy",
         "--remount-ro /",
     ):
         assert part in text

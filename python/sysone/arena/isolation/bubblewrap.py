@@ -84,6 +84,8 @@ def walls(folder: Path) -> list[str]:
         *("--unshare-all", "--die-with-parent", "--new-session", "--clearenv"),
         *("--cap-drop", "ALL", "--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "strategy"),
         *("--ro-bind", "/usr", "/usr"),
+        # Before the interpreter, which may be somewhere below it.
+        *("--size", str(FILE_BYTES), "--tmpfs", "/tmp"),
     ]
     for link in ("lib", "lib64", "bin"):
         if Path("/", link).exists():
@@ -98,7 +100,7 @@ def walls(folder: Path) -> list[str]:
         *("--ro-bind", str(folder.resolve()), "/strategy"),
         *("--ro-bind", str(sdk_folder()), "/sdk"),
         *("--proc", "/proc", "--dev", "/dev"),
-        *("--size", str(FILE_BYTES), "--tmpfs", "/tmp", "--chdir", "/strategy"),
+        *("--chdir", "/strategy"),
         *("--setenv", "PYTHONHASHSEED", "0", "--setenv", "PYTHONDONTWRITEBYTECODE", "1"),
         *("--setenv", "OMP_NUM_THREADS", "1", "--setenv", "HOME", "/tmp"),
     ]
