@@ -22,10 +22,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from sysone.executors import processors
 from sysone.trex.arena import Arena
 from sysone.trex.keys import ACTIONS, Action
 from sysone.trex.pilot import Pilot
-from sysone.trex.processes import processors, spread
+from sysone.trex.processes import spread
 from sysone.trex.report import Baseline
 from sysone.trex.simulate import Chooser, Conditions, Identity, simulate
 from sysone_core.trex import Plan, play_match

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import msgspec
 
+from sysone.executors import processors
 from sysone.runs.errors import RunError, unreadable
 from sysone.trex.answers import Answers, Known, answers_of
 from sysone.trex.ask import Prompt
 from sysone.trex.baselines import PLANNER_BEST, SHIELD_ONLY, Outcome, play_policy
 from sysone.trex.latency import normal
 from sysone.trex.pilot import CourseStyle, PremiseRule
-from sysone.trex.processes import processors, spread
+from sysone.trex.processes import spread
 from sysone.trex.simulate import Conditions, Identity, simulate
 from sysone_core.trex import FPS
 
