@@ -3,12 +3,13 @@
 A plan is a strategy: its module exports ``reset`` and ``act`` of one.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from sysone.arena.sdk.tactics import FORTRESS, GUARD, SUPPLY, Action, Observation, Tactics
 
 
-class Plan:
+class Plan(ABC):
     """One side's mind: ``reset`` before a match, ``act`` at every decision."""
 
     tactics: Tactics
@@ -17,9 +18,9 @@ class Plan:
         """Remember the side."""
         self.tactics = Tactics(info)
 
+    @abstractmethod
     def act(self, observation: Observation, state: dict[str, Any]) -> Action:
         """The actions of a side."""
-        raise NotImplementedError
 
 
 class Hold(Plan):
