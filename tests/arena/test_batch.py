@@ -64,10 +64,10 @@ class Script:
         for place in sorted(self.items, reverse=True):
             item = self.items[place]
             ending = self.endings.get(item.job.seed, "ok")
-            if ending == "hangs" or (ending == "until told" and not self.stopped):
+            if ending == "hangs" or (ending.endswith("told") and not self.stopped):
                 continue
             del self.items[place]
-            if ending == "lost":
+            if ending.startswith("lost"):
                 return [Finished(place, error="its process ended, by SIGKILL")]
             if ending == "until told":
                 return [Finished(place, line(item, "interrupted", None))]
@@ -258,6 +258,14 @@ def test_an_interrupt_ends_what_runs_and_begins_no_more(tmp_path: Path) -> None:
     assert summary["interrupted"] == 2
     assert summary["wins"] == 2
     assert script.killed == 0
+
+
+def test_a_worker_that_an_interrupt_ends_was_interrupted(tmp_path: Path) -> None:
+    """One that had not begun to listen dies of the signal."""
+    endings = dict.fromkeys(range(2, 9), "lost when told")
+    summary, _, told = play(tmp_path / "run", endings, games=9, press_after=4)
+    assert (summary["interrupted"], summary["failed"], summary["wins"]) == (2, 0, 2)
+    assert {line["error"]["code"] for line in told if line["status"] != "ok"} == {"worker"}
 
 
 def test_games_that_do_not_end_after_an_interrupt_are_killed(tmp_path: Path) -> None:

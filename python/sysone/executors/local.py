@@ -166,8 +166,9 @@ def _serve(pipe: Connection, work: Work, core: int | None, parent: int) -> None:
             item = pipe.recv()
         except (EOFError, OSError):
             return
-        asked.clear()
         answer = _answer(work, item, lambda: bool(asked))
+        # Now and not before the work: a request may be here before the item is.
+        asked.clear()
         try:
             pipe.send(answer)
         except OSError:

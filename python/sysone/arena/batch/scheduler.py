@@ -90,7 +90,7 @@ class Scheduler:
                 item = self._under_way.pop(finished.place)
                 line = finished.result
                 if line is None:
-                    line = worker.lost(item, finished.error or "")
+                    line = worker.lost(item, finished.error or "", interrupted=asked is not None)
                 self._keep(line, begun)
                 fast = fast or (self.options.fail_fast and _ends_run(line))
             now = self.clock()

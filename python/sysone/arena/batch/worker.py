@@ -72,7 +72,7 @@ def _keep(log: Path, target: Path) -> None:
         target.write_bytes(file.read())
 
 
-def lost(item: Assignment, why: str) -> dict[str, Any]:
+def lost(item: Assignment, why: str, *, interrupted: bool = False) -> dict[str, Any]:
     """The line for a game whose worker did not live to write one."""
     job = item.job
     return {
@@ -84,7 +84,7 @@ def lost(item: Assignment, why: str) -> dict[str, Any]:
         "swapped": job.swapped,
         "season": job.setup.season,
         "mode": job.setup.mode,
-        "status": "failed",
+        "status": "interrupted" if interrupted else "failed",
         **dict.fromkeys(("outcome", "winner", "reason", "final", "digest", "ticks")),
         "strategies": {side: job.pairing.sides[side].identity() for side in TEAMS},
         **dict.fromkeys(("wall_s", "sim_s", "worker_pid", "sim_pid", "host", "replay")),
