@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ import typer
 
 from sysone.arena.batch import worker
 from sysone.arena.batch.jobs import jobs_of, read_jobs, season_of_map
-from sysone.arena.batch.options import CHOICES, Options, resolve
+from sysone.arena.batch.options import CHOICES, resolve
 from sysone.arena.batch.scheduler import Interrupts, Scheduler
 from sysone.arena.batch.store import RefusedError, Store, is_used, stored
 from sysone.arena.errors import ArenaError
@@ -291,15 +291,11 @@ def _reference(ref: str | None) -> str | None:
 
 def add_to(app: typer.Typer) -> None:
     """Add the command under its four names."""
-    helps: dict[str, str] = {
+    helps = {
         "run": "Play games and print a line of JSON for each, then a summary.",
         "batch": "Many games of a pairing: the same as run.",
         "headless": "Games without anything to look at: the same as run.",
         "match": "One match, unless told otherwise: the same as run.",
     }
-    command: Callable[..., None] = run
     for name, text in helps.items():
-        app.command(name, help=text)(command)
-
-
-__all__ = ["Options", "Refusal", "add_to"]
+        app.command(name, help=text)(run)

@@ -129,10 +129,8 @@ def find(ref: str) -> Strategy:
         ArenaError: there is none, or two sources have it with different contents.
     """
     prefix, _, key = ref.partition(":")
-    if prefix in ("local", "bundled", "remote"):
-        source: Source = "local" if prefix == "local" else "bundled"
-        if prefix == "remote":
-            source = "remote"
+    source = next((name for name in _folders() if name == prefix), None)
+    if source is not None:
         found = _lookup(source, resolved_key(key))
         if found is None:
             raise ArenaError("strategy", f"no {prefix} strategy has the key {key!r}")

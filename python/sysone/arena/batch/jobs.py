@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from sysone.arena.errors import ArenaError
 from sysone.arena.pairing import Pairing
 from sysone.arena.rules.book import Book
 from sysone.arena.rules.settings import season_named
+from sysone_core.arena import TICKS_PER_SECOND
 
 JOB_FIELDS: Final = frozenset(
     {
@@ -189,16 +190,8 @@ def _setup(options: Options, pair: Pairing, seed: int) -> Setup:
         changes=book.changes,
         duration_s=options.duration,
     )
-    ticks = setup.ticks(book)
-    # As a number, so that a job is the same whether its default duration was written out or not.
-    return Setup(
-        season=pair.season,
-        seed=seed,
-        lineups=pair.lineups,
-        mode=pair.mode,
-        changes=book.changes,
-        duration_s=ticks / 20,
-    )
+    # In seconds, so that a job is the same whether its default duration was written out or not.
+    return replace(setup, duration_s=setup.ticks(book) / TICKS_PER_SECOND)
 
 
 def _job(index: int, setup: Setup, pair: Pairing, swapped: bool) -> Job:

@@ -7,9 +7,14 @@ import msgspec
 
 from sysone.arena.engine import MOST_SEED
 from sysone.arena.errors import ArenaError
+from sysone.arena.lineup import Mode
+from sysone.arena.match import Control
+from sysone.arena.rules.settings import Season
 from sysone.executors import processors
 
 Replays = Literal["none", "errors", "all"]
+IsolationName = Literal["auto", "bubblewrap", "docker", "none"]
+Engine = Literal["local"]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,14 +28,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     seeds: list[int] | None = None
     swap_sides: bool = False
     duration: float | None = None
-    season: Literal["2026", "2027"] | None = None
+    season: Season | None = None
     settings: dict[str, Any] = {}
     lineup: list[Any] | None = None
-    mode: Literal["standard", "deck"] = "standard"
+    mode: Mode = "standard"
     red_deck: list[str] | None = None
     blue_deck: list[str] | None = None
-    red_control: Literal["individual", "team"] = "individual"
-    blue_control: Literal["individual", "team"] = "individual"
+    red_control: Control = "individual"
+    blue_control: Control = "individual"
     red_team_strategy: str | None = None
     blue_team_strategy: str | None = None
     jobs: list[dict[str, Any]] | None = None
@@ -44,9 +49,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     match_timeout: float = 1800.0
     fail_fast: bool = False
     replays: Replays = "none"
-    isolation: Literal["auto", "bubblewrap", "docker", "none"] = "auto"
+    isolation: IsolationName = "auto"
     docker_image: str | None = None
-    engine: Literal["local"] = "local"
+    engine: Engine = "local"
     pin_cpus: bool = False
     progress: bool = False
 
@@ -57,17 +62,18 @@ FREE: Final = frozenset(
         *("isolation", "docker_image", "engine", "pin_cpus", "progress"),
     }
 )
-"""Options that a resumed run may change; the last three are not inherited."""
+"""Options that a resumed run may change."""
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "season": ("2026", "2027"),
-    "mode": ("standard", "deck"),
-    "red_control": ("individual", "team"),
-    "blue_control": ("individual", "team"),
+    "season": get_args(Season),
+    "mode": get_args(Mode),
+    "red_control": get_args(Control),
+    "blue_control": get_args(Control),
     "replays": get_args(Replays),
-    "isolation": ("auto", "bubblewrap", "docker", "none"),
-    "engine": ("local",),
+    "isolation": get_args(IsolationName),
+    "engine": get_args(Engine),
 }
-_NOT_INHERITED: Final = ("isolation", "pin_cpus", "progress")
+_NOT_INHERITED: Final = ("isolation", "docker_image", "pin_cpus", "progress")
+"""They belong to the machine and the terminal that go on with it."""
 
 
 def resolve(given: Mapping[str, Any], stored: Mapping[str, Any] | None = None) -> Options:

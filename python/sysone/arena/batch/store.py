@@ -192,12 +192,11 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         RefusedError: it is not; the text lists what differs.
     """
     texts = differences(before["fingerprints"], now["fingerprints"], "fingerprints.")
-    for name in ("config",):
-        then, current = (
-            {key: value for key, value in side[name].items() if key not in FREE}
-            for side in (before, now)
-        )
-        texts += differences(then, current)
+    then, current = (
+        {key: value for key, value in side["config"].items() if key not in FREE}
+        for side in (before, now)
+    )
+    texts += differences(then, current)
     if not texts:
         for then, current in zip(before["jobs"], now["jobs"], strict=False):
             texts += differences(then, current, f"jobs.{then['index']}.")
