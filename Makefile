@@ -6,6 +6,7 @@
 ## make format      rewrite the sources in the house format
 ## make dist        wheel and sdist in dist/
 ## make dist-check  the same, and the wheel plays one seed in an empty environment
+## make learn-check  tests of what trains models or runs large ones, with PyTorch and transformers
 ## make drive-proof  fifty kill -9, two million mutated lines, and the drive tests with and without carla
 ## make drive-carla  map queries, GPS and criteria of drive through the real carla client
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
@@ -24,7 +25,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak arena-proof drive-carla drive-kit drive-proof clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak learn-check arena-proof drive-carla drive-kit drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -69,6 +70,13 @@ $(STAMPS)/tools: $(STAMPS)/build
 
 test: $(STAMPS)/install $(STAMPS)/tools lint
 	$(BIN)/python -m pytest -q -n auto $(ARGS)
+
+$(STAMPS)/learn: $(STAMPS)/test
+	$(PIP) install -q -c constraints.txt --group learn
+	@touch $@
+
+learn-check: $(STAMPS)/install $(STAMPS)/learn
+	$(BIN)/python -m pytest -q -n auto -m learn $(ARGS)
 
 bench: $(STAMPS)/install $(STAMPS)/test
 	$(BIN)/python -m bench

@@ -63,6 +63,7 @@ def test_our_format_carries_temperatures(tmp_path: Path) -> None:
             read_checkpoint(path)
 
 
+@pytest.mark.learn
 def test_pytorch_reads_what_we_write(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="needs the train extra")
     checkpoint = read_checkpoint(FIXTURE)

@@ -11,6 +11,8 @@ from sysone.systemone.encoder import EncoderError
 from sysone.systemone.hf_encoder import HfEncoder
 from sysone.systemone.sources import EngineSettings, make_engine
 
+pytestmark = pytest.mark.learn
+
 WORDS = [
     *("the", "a", "light", "is", "green", "red", "what", "now"),
     *("go", "stop", "yes", "no", "word"),

@@ -27,6 +27,7 @@ def encoder() -> EmbeddedEncoder:
     return EmbeddedEncoder()
 
 
+@pytest.mark.learn
 def test_numpy_and_torch_read_alike(encoder: EmbeddedEncoder) -> None:
     torch = pytest.importorskip("torch", reason="needs the train extra")
     from sysone.systemone.training.reading import Library, Network, Pair, ReaderConfig
@@ -193,6 +194,7 @@ def run(*arguments: object) -> tuple[int, str]:
     return found.exit_code, found.output
 
 
+@pytest.mark.learn
 def test_train_calibrate_and_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="needs the train extra")
     from sysone.systemone.training import recipe

@@ -130,6 +130,7 @@ def test_a_head_that_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:
         load_heads(copy_head(tmp_path), encoder=encoder, width=4096)
 
 
+@pytest.mark.learn
 def test_a_trained_head_learns_its_task_and_leaves_the_rest(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the train extra")
     # The plain encoder has no idea which of the two made-up words means which colour.
@@ -168,6 +169,7 @@ def test_a_trained_head_learns_its_task_and_leaves_the_rest(tmp_path: Path) -> N
     assert after >= before - 0.03
 
 
+@pytest.mark.learn
 def test_training_on_evaluation_seeds_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the train extra")
     train = write(tmp_path / "train.jsonl", [example("s", seed=5)])
@@ -189,6 +191,7 @@ def test_residual_head_by_hand() -> None:
     assert found == pytest.approx(np.array([0.6, 2.0]) / np.hypot(0.6, 2.0))
 
 
+@pytest.mark.learn
 def test_a_logistic_head_learns_which_products_count(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the train extra")
     colours = {"warm": ("red", "orange"), "cold": ("blue", "turquoise")}
