@@ -7,6 +7,7 @@
 ## make dist        wheel and sdist in dist/
 ## make dist-check  the same, and the wheel plays one seed in an empty environment
 ## make learn-check  tests of what trains models or runs large ones, with PyTorch and transformers
+## make cluster-check  tests of --engine ray, on two Ray nodes of this machine
 ## make drive-proof  fifty kill -9, two million mutated lines, and the drive tests with and without carla
 ## make drive-carla  map queries, GPS and criteria of drive through the real carla client
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
@@ -25,7 +26,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak learn-check arena-proof drive-carla drive-kit drive-proof clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak learn-check cluster-check arena-proof drive-carla drive-kit drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -77,6 +78,14 @@ $(STAMPS)/learn: $(STAMPS)/test
 
 learn-check: $(STAMPS)/install $(STAMPS)/learn
 	$(BIN)/python -m pytest -q -n auto -m learn $(ARGS)
+
+$(STAMPS)/cluster: $(STAMPS)/test
+	$(PIP) install -q -c constraints.txt --group cluster
+	@touch $@
+
+# One after the other: each test's nodes take this machine's processors for their own.
+cluster-check: $(STAMPS)/install $(STAMPS)/cluster
+	$(BIN)/python -m pytest -q -m cluster $(ARGS)
 
 bench: $(STAMPS)/install $(STAMPS)/test
 	$(BIN)/python -m bench

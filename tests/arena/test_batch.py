@@ -207,7 +207,9 @@ def test_mistakes_in_a_list_name_the_element(tmp_path: Path, text: str, message:
         ({"match_timeout": float("nan")}, "--match-timeout must be more than 0 seconds"),
         ({"memory_mb": 1}, "--memory-mb must be at least 64, not 1"),
         ({"replays": "some"}, "--replays must be none or errors or all, not 'some'"),
-        ({"engine": "ray"}, "--engine must be local, not 'ray'"),
+        ({"engine": "slurm"}, "--engine must be local or ray, not 'slurm'"),
+        ({"engine": "ray", "pin_cpus": True}, "--pin-cpus is for --engine local"),
+        ({"ray_address": "auto"}, "--ray-address is for --engine ray"),
         ({"jobs": [{}], "games": 2}, "--jobs lists the games"),
     ],
 )

@@ -5,22 +5,25 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sysone.arena.batch import worker
-from sysone.arena.batch.jobs import jobs_of, read_jobs, season_of_map
-from sysone.arena.batch.options import CHOICES, resolve
+from sysone.arena.batch.jobs import Job, jobs_of, read_jobs, season_of_map
+from sysone.arena.batch.options import CHOICES, Options, resolve
 from sysone.arena.batch.scheduler import Interrupts, Scheduler
 from sysone.arena.batch.store import RefusedError, Store, is_used, stored
+from sysone.arena.batch.worker import Assignment
 from sysone.arena.errors import ArenaError
 from sysone.arena.isolation import Isolation, UnavailableError, choose
 from sysone.arena.json_options import object_of
-from sysone.executors import LocalExecutor
+from sysone.executors import EngineError, Executor, LocalExecutor, executor_of
 from sysone.runs.progress import Progress
 
 NOT_OK = 1
@@ -108,7 +111,12 @@ def run(
     progress: Annotated[
         bool | None, typer.Option("--progress", help="Lines on stderr while it goes on.")
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="Where games are played: local.")] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Where games are played: local or ray [local].")
+    ] = None,
+    ray_address: Annotated[
+        str | None, typer.Option(help="The Ray cluster's head: auto or HOST:PORT [auto].")
+    ] = None,
     pin_cpus: Annotated[
         bool | None, typer.Option("--pin-cpus", help="Keep each match to one core.")
     ] = None,
@@ -117,7 +125,7 @@ def run(
     """Play games and print a line of JSON for each, then a summary.
 
     Exit codes: 0 every game is ok, 1 some are not, 2 bad input, 3 the output is there, in use or
-    another run, 4 the isolation is not available, 130 and 143 interrupted.
+    another run, 4 isolation or engine not available, 130 and 143 interrupted.
     """
     given = _given(
         red=_reference(red),
@@ -149,6 +157,7 @@ def run(
         memory_mb=memory_mb,
         progress=progress,
         engine=engine,
+        ray_address=ray_address,
         pin_cpus=pin_cpus,
     )
     if cache is not None:
@@ -198,6 +207,7 @@ def _run(
     with (
         Progress(plain=True) as progress,
         Interrupts().caught() as interrupts,
+        _engine(options, games, progress.note) as engine,
         Store(
             output,
             options,
@@ -211,17 +221,64 @@ def _run(
             store,
             games,
             options,
-            LocalExecutor(worker.play, min(options.workers, len(games)), pin=options.pin_cpus),
+            engine.executor,
             isolation,
             on_result=lambda line: print(_text(line, pretty and len(games) == 1), flush=True),
             note=progress.note,
+            wrap=engine.wrap,
+            unwrap=engine.unwrap,
         )
-        summary = scheduler.run(interrupts)
+        try:
+            summary = scheduler.run(interrupts)
+        except EngineError as error:
+            raise Refusal("engine", str(error), NOT_AVAILABLE) from error
     if not single:
         print(_text({"type": "summary", **summary}, False), flush=True)
     if interrupts.count:
         return 128 + interrupts.number
     return 0 if summary["valid"] == summary["total"] else NOT_OK
+
+
+@dataclass(frozen=True)
+class _Engine:
+    """Where games are played, and in what form they go there and come back."""
+
+    executor: Executor
+    wrap: Callable[[Assignment], Any] = lambda item: item
+    unwrap: Callable[[Any, Assignment], dict[str, Any]] = lambda result, item: result
+
+
+@contextmanager
+def _engine(
+    options: Options, games: Sequence[Job], note: Callable[[str], None]
+) -> Iterator[_Engine]:
+    slots = min(options.workers, len(games))
+    if options.engine == "local":
+        with closing(LocalExecutor(worker.play, slots, pin=options.pin_cpus)) as executor:
+            yield _Engine(executor)
+        return
+    from sysone.arena.batch import parcels
+
+    packages, zips = parcels.pack(games)
+    isolation, image = options.isolation, options.docker_image
+    try:
+        remote = executor_of(
+            options.engine,
+            parcels.play,
+            slots,
+            address=options.ray_address,
+            facts=partial(parcels.facts, isolation, image),
+            files=zips,
+            note=note,
+        )
+    except EngineError as error:
+        raise Refusal("engine", str(error), NOT_AVAILABLE) from error
+    with closing(remote):
+        yield _Engine(
+            remote,
+            lambda item: parcels.Parcel(item, isolation, image, packages),
+            lambda result, item: parcels.unpack(result, item, note),
+        )
 
 
 def isolation_of(wanted: str, image: str | None = None) -> Isolation:

@@ -6,6 +6,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,6 +75,12 @@ def checks() -> Iterator[Check]:
         "v2" if Path("/sys/fs/cgroup/cgroup.controllers").exists() else "v1 or none",
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    try:
+        yield Check("ray", True, False, metadata.version("ray"))
+    except metadata.PackageNotFoundError:
+        yield Check(
+            "ray", False, False, "not installed", "pip install 'sysone-core[cluster]': --engine ray"
+        )
     yield Check(
         "memory",
         memory >= LEAST_MEMORY_MB,

@@ -1,8 +1,22 @@
 """What a scheduler may ask of the place where its work is done."""
 
+import contextlib
+import ctypes
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+ATTEMPTS: Final = 3
+"""How often a piece of work is begun whose machine is lost each time."""
+
+
+class EngineError(Exception):
+    """Work cannot be done at the place that was asked for; the text is one line and says why."""
+
+
+_DIE_WITH_PARENT: Final = 1  # prctl's PR_SET_PDEATHSIG
 
 Work = Callable[[Any, Callable[[], bool]], Any]
 """One piece of work: an item, and a function that says whether to stop soon and return early. An
@@ -18,12 +32,16 @@ class Finished:
     result: Any = None
     error: str | None = None
     """Why there is no result: what was raised, or how the process ended."""
+    lost: bool = False
+    """Whether the machine or process was taken away, so that another try may well succeed."""
 
 
 class Executor(Protocol):
-    """Runs up to ``slots`` pieces of work at a time."""
+    """Runs up to `slots` pieces of work at a time."""
 
-    slots: int
+    @property
+    def slots(self) -> int:
+        """How many pieces may be under way now; of a cluster it may change, even to 0."""
 
     def submit(self, place: int, item: Any) -> None:
         """Begin a piece of work; there must be a free slot."""
@@ -33,7 +51,11 @@ class Executor(Protocol):
         """How many are under way."""
 
     def wait(self, timeout_s: float) -> list[Finished]:
-        """What has ended; returns as soon as something has, or after ``timeout_s``."""
+        """What has ended; returns as soon as something has, or after ``timeout_s``.
+
+        Raises:
+            EngineError: nothing is left to do work at.
+        """
 
     def stop(self) -> None:
         """Ask everything that is under way to end soon; results still come."""
@@ -43,3 +65,11 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Let go of the processes; nothing may be under way."""
+
+
+def die_with_parent(parent: int) -> None:
+    """End this process when the thread that began it ends; ``parent`` is its process."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it ended before we asked to end with it

@@ -7,7 +7,6 @@ reported, and the next piece gets a new worker.
 """
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -16,11 +15,10 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from sysone.executors.base import Finished, Work
+from sysone.executors.base import Finished, Work, die_with_parent
 
 PATIENCE_S = 5.0
 """How long a worker that was killed or let go may take to be gone."""
-_DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 
 
 def processors() -> int:
@@ -36,7 +34,7 @@ class LocalExecutor:
     """
 
     def __init__(self, work: Work, slots: int, *, pin: bool = False) -> None:
-        self.slots = slots
+        self._slots = slots
         self._work = work
         self._pin = pin
         # Spawned: the parent may hold threads and a loaded model's runtime.
@@ -46,14 +44,19 @@ class LocalExecutor:
         self._names = list(range(slots))
 
     @property
+    def slots(self) -> int:
+        """How many workers there may be."""
+        return self._slots
+
+    @property
     def running(self) -> int:
         """How many pieces of work are under way."""
         return len(self._busy)
 
     def submit(self, place: int, item: Any) -> None:
         """Begin a piece of work in a free worker, or in a new one."""
-        if len(self._busy) >= self.slots:
-            raise ValueError(f"{self.slots} pieces of work are under way, no slot is free")
+        if len(self._busy) >= self._slots:
+            raise ValueError(f"{self._slots} pieces of work are under way, no slot is free")
         while self._free:
             worker = self._free.pop()
             try:
@@ -152,10 +155,7 @@ def _ending(code: int | None) -> str:
 
 
 def _serve(pipe: Connection, work: Work, core: int | None, parent: int) -> None:
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:
-        return  # it ended before we asked to end with it
+    die_with_parent(parent)
     if core is not None:
         os.sched_setaffinity(0, {core})
     asked: list[bool] = []

@@ -10,11 +10,10 @@ from sysone.arena.errors import ArenaError
 from sysone.arena.lineup import Mode
 from sysone.arena.match import Control
 from sysone.arena.rules.settings import Season
-from sysone.executors import processors
+from sysone.executors import Engine, processors
 
 Replays = Literal["none", "errors", "all"]
 IsolationName = Literal["auto", "bubblewrap", "docker", "none"]
-Engine = Literal["local"]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,6 +51,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     isolation: IsolationName = "auto"
     docker_image: str | None = None
     engine: Engine = "local"
+    ray_address: str | None = None
     pin_cpus: bool = False
     progress: bool = False
 
@@ -59,7 +59,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 FREE: Final = frozenset(
     {
         *("workers", "match_timeout", "fail_fast", "replays"),
-        *("isolation", "docker_image", "engine", "pin_cpus", "progress"),
+        *("isolation", "docker_image", "engine", "ray_address"),
+        *("pin_cpus", "progress"),
     }
 )
 """Options that a resumed run may change."""
@@ -72,7 +73,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "isolation": get_args(IsolationName),
     "engine": get_args(Engine),
 }
-_NOT_INHERITED: Final = ("isolation", "docker_image", "pin_cpus", "progress")
+_NOT_INHERITED: Final = ("isolation", "docker_image", "ray_address", "pin_cpus", "progress")
 """They belong to the machine and the terminal that go on with it."""
 
 
@@ -107,6 +108,10 @@ def _check(options: Options) -> None:
         raise ArenaError("usage", "--jobs lists the games; it excludes --games and --seeds")
     if options.seeds is not None and (options.games != 1 or options.seed != 0):
         raise ArenaError("usage", "--seeds excludes --games and --seed")
+    if options.engine == "ray" and options.pin_cpus:
+        raise ArenaError("usage", "--pin-cpus is for --engine local, not ray")
+    if options.engine != "ray" and options.ray_address is not None:
+        raise ArenaError("usage", f"--ray-address is for --engine ray, not {options.engine}")
     for name, value, least in (
         ("games", options.games, 1),
         ("workers", options.workers, 0),

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -15,7 +15,7 @@ from sysone.arena.batch.summary import State, summarise
 from sysone.arena.batch.worker import Assignment
 from sysone.arena.isolation.base import Isolation
 from sysone.arena.match import Limits
-from sysone.executors import Executor
+from sysone.executors import ATTEMPTS, EngineError, Executor, Finished
 
 REAP_S: Final = 5.0
 """After an interrupt, games that have not ended by then are killed."""
@@ -49,7 +49,11 @@ class Interrupts:
 
 
 class Scheduler:
-    """One run. ``on_result`` gets each line as it is kept, ``note`` lines of progress."""
+    """One run. ``on_result`` gets each line as it is kept, ``note`` lines of progress.
+
+    ``wrap`` makes what the executor is given out of an assignment, and ``unwrap`` the line out of
+    what it gives back; by default they are the same.
+    """
 
     def __init__(
         self,
@@ -61,6 +65,8 @@ class Scheduler:
         *,
         on_result: Callable[[dict[str, Any]], None],
         note: Callable[[str], None],
+        wrap: Callable[[Assignment], Any] = lambda item: item,
+        unwrap: Callable[[Any, Assignment], dict[str, Any]] = lambda result, item: result,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.store = store
@@ -70,16 +76,35 @@ class Scheduler:
         self.isolation = isolation
         self.on_result = on_result
         self.note = note
+        self.wrap = wrap
+        self.unwrap = unwrap
         self.clock = clock
         self.played = 0
+        self._lost: Counter[int] = Counter()
+        """How often each game's machine was lost."""
         self._under_way: dict[int, Assignment] = {}
 
     def run(self, interrupts: Interrupts) -> dict[str, Any]:
-        """Play what is not yet ``ok``; returns the last summary."""
+        """Play what is not yet ``ok``; returns the last summary.
+
+        Raises:
+            EngineError: nothing is left to play at; what was played is kept.
+        """
         waiting = deque(
             job for job in self.jobs if self.store.results.get(job.index, {}).get("status") != "ok"
         )
-        begun = told = self.clock()
+        begun = self.clock()
+        try:
+            state = self._play(waiting, interrupts, begun)
+        except EngineError:
+            self._summarise("interrupted", begun)
+            raise
+        finally:
+            self.executor.close()
+        return self._summarise(state, begun)
+
+    def _play(self, waiting: deque[Job], interrupts: Interrupts, begun: float) -> State:
+        told = begun
         asked: float | None = None
         fast = False
         self._summarise("running", begun)
@@ -88,9 +113,10 @@ class Scheduler:
                 self._begin(waiting.popleft())
             for finished in self.executor.wait(0.2):
                 item = self._under_way.pop(finished.place)
-                line = finished.result
-                if line is None:
-                    line = worker.lost(item, finished.error or "", interrupted=asked is not None)
+                if asked is None and not fast and self._goes_again(finished, item):
+                    waiting.appendleft(item.job)
+                    continue
+                line = self._line(finished, item, asked is not None)
                 self._keep(line, begun)
                 fast = fast or (self.options.fail_fast and _ends_run(line))
             now = self.clock()
@@ -103,13 +129,22 @@ class Scheduler:
             if self.options.progress and now - told >= TICK_S:
                 told = now
                 self._tell(len(waiting))
-        self.executor.close()
-        state: State = "finished"
         if asked is not None:
-            state = "interrupted"
-        elif fast:
-            state = "failed_fast"
-        return self._summarise(state, begun)
+            return "interrupted"
+        return "failed_fast" if fast else "finished"
+
+    def _goes_again(self, finished: Finished, item: Assignment) -> bool:
+        """Whether a game whose machine was lost is played again, as a new attempt."""
+        if not finished.lost or self._lost[item.job.index] + 1 >= ATTEMPTS:
+            return False
+        self._lost[item.job.index] += 1
+        self.note(f"game {item.job.index}: {finished.error}; attempt {item.attempt + 1}")
+        return True
+
+    def _line(self, finished: Finished, item: Assignment, interrupted: bool) -> dict[str, Any]:
+        if finished.result is None:
+            return worker.lost(item, finished.error or "", interrupted=interrupted)
+        return self.unwrap(finished.result, item)
 
     def _has_slot(self) -> bool:
         return len(self._under_way) < self.executor.slots
@@ -119,7 +154,7 @@ class Scheduler:
         last = self.store.results.get(job.index)
         item = Assignment(
             job=job,
-            attempt=1 if last is None else last["attempt"] + 1,
+            attempt=(0 if last is None else last["attempt"]) + self._lost[job.index] + 1,
             limits=Limits(
                 options.timeout, options.startup_timeout, options.match_timeout, options.memory_mb
             ),
@@ -130,7 +165,7 @@ class Scheduler:
             logs=self.store.folder / "logs",
         )
         self._under_way[job.index] = item
-        self.executor.submit(job.index, item)
+        self.executor.submit(job.index, self.wrap(item))
 
     def _keep(self, line: dict[str, Any], begun: float) -> None:
         self.store.add(line)
