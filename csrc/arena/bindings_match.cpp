@@ -216,6 +216,17 @@ void register_match(py::module_& m) {
              "Start anew; None, or code, path and message of what is wrong with the scenario.")
         .def("act", &act, py::arg("team"), py::arg("text"), py::arg("slot") = 0,
              "Give the next decision's action; None, or code and path of its error.")
+        .def(
+            "drop_actions",
+            [](Match& match) { released(match, [](Sim& sim) { return sim.drop_actions(), 0; }); },
+            "Forget the actions given for the next decision.")
+        .def(
+            "score",
+            [](Match& match) {
+                const auto& teams = match.sim.state().teams;
+                return py::make_tuple(teams[0].attack_damage, teams[1].attack_damage);
+            },
+            "The attack damage of red and blue.")
         .def("advance", &advance, py::arg("ticks"), "Run; returns the ticks done.")
         .def("observe", &observe, py::arg("team"), py::arg("slot") = 0, "The observation's JSON.")
         .def("events_json", &events, "The events of the last advance.")

@@ -72,6 +72,10 @@ class Simulator:
         """Start anew; None, or code, path and message of what is wrong with the scenario."""
     def act(self, team: int, text: str | bytes, slot: int = 0) -> tuple[str, str] | None:
         """Give the next decision's action; None, or code and path of its error."""
+    def drop_actions(self) -> None:
+        """Forget the actions given for the next decision."""
+    def score(self) -> tuple[int, int]:
+        """The attack damage of red and blue."""
     def advance(self, ticks: int) -> int:
         """Run an even number of ticks; returns those done before the end."""
     def observe(self, team: int, slot: int = 0) -> bytes:

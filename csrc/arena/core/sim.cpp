@@ -201,6 +201,19 @@ std::optional<ActionError> Sim::act(int t, std::string_view text, int slot) {
     return error;
 }
 
+void Sim::act(int t, SideAction action) {
+    pending_[static_cast<std::size_t>(t)] = std::move(action);
+}
+
+void Sim::drop_actions() {
+    for (std::size_t t = 0; t < kTeams; ++t) {
+        pending_[t] = SideAction{};
+        told_[t].clear();
+    }
+}
+
+Word Sim::heat_limit(int i) const { return model(i).calibre == 0 ? 0 : table(model(i).heat, i); }
+
 int Sim::advance(int n) {
     digests_.clear();
     events_.clear();

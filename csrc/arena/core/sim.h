@@ -65,9 +65,18 @@ class Sim {
     // Gives the next decision's action of a side (slot 0) or of one robot. On an error the side or
     // the robot holds.
     std::optional<ActionError> act(int team, std::string_view text, int slot = 0);
+    // The same for a side's action that was made here and needs no check.
+    void act(int team, SideAction action);
+    // Forgets what was given for the next decision, and the errors of it.
+    void drop_actions();
     // Runs up to n ticks, an even number; ends with the match. The actions given stay in force for
     // all of them; what acts once acts in the first.
     int advance(int n);
+
+    // Brings sight up to the state as it stands; the next decision's is the same.
+    void look() { see(); }
+    const Model& model_of(int robot_index) const { return model(robot_index); }
+    Word heat_limit(int robot_index) const;
 
     const State& state() const noexcept { return state_; }
     const Rules& rules() const noexcept { return *rules_; }

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import typer
 
-from sysone.arena import cli_run, ratings, sources, validation
+from sysone.arena import cli_env, cli_run, ratings, sources, validation
 from sysone.arena import doctor as examination
 from sysone.arena import match as matches
 from sysone.arena import record as records
@@ -50,6 +50,7 @@ strategies_app = typer.Typer(help="Strategies that are known here.", no_args_is_
 app.add_typer(replay_app, name="replay")
 app.add_typer(strategies_app, name="strategies")
 cli_run.add_to(app)
+cli_env.add_to(app)
 
 SeasonOption = Annotated[str | None, typer.Option(help="2026 or 2027.")]
 PrettyOption = Annotated[bool, typer.Option(help="Indent the JSON.")]

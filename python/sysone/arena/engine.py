@@ -4,7 +4,7 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -88,6 +88,7 @@ class Game:
         problem = self.core.reset(seed, "" if scenario is None else json.dumps(scenario))
         if problem is not None:
             raise ScenarioError(*problem)
+        self.setup = replace(self.setup, seed=seed, scenario=scenario)
         self._match_digest = hashlib.sha256()
 
     def act(self, side: Team, action: bytes | str, slot: int = 0) -> Refusal | None:

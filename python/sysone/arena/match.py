@@ -243,18 +243,7 @@ def _start(
     for player in players:
         lineup = setup.lineups[player.side]
         slots = sorted(lineup) if player.slot == 0 else [player.slot]
-        info = {
-            "team": player.side,
-            "season": setup.season,
-            "map": f"rmuc{setup.season}",
-            "slots": slots,
-            "models": {str(slot): lineup[slot] for slot in slots},
-            "duration": setup.duration_s or world["settings"]["duration_s"],
-            "seed_hint": world["seed_hints"][player.team],
-            "settings": world["settings"],
-            "static": world["static"],
-            **({"options": dict(player.strategy.options)} if player.strategy.options else {}),
-        }
+        info = player.info(setup, slots, world)
         wish = player.strategy.manifest.limits.memory_mb
         memory_mb = min(limits.memory_mb, max(wish, 512))
         # The package's own, and it needs the network.

@@ -4,14 +4,14 @@ import contextlib
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from select import select
 from time import monotonic
 from typing import IO, Any
 
 from sysone.arena import processes
-from sysone.arena.engine import HOLD, TEAMS, Team
+from sysone.arena.engine import HOLD, TEAMS, Setup, Team
 from sysone.arena.frames import Channel, ClosedError
 from sysone.arena.isolation.base import Isolation, Sandbox
 from sysone.arena.sources import Strategy
@@ -42,6 +42,22 @@ class Player:
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
 
+    def info(self, setup: Setup, slots: Sequence[int], world: Mapping[str, Any]) -> dict[str, Any]:
+        """What the strategy is told of a match; ``world`` has the simulator's part."""
+        lineup = setup.lineups[self.side]
+        return {
+            "team": self.side,
+            "season": setup.season,
+            "map": f"rmuc{setup.season}",
+            "slots": list(slots),
+            "models": {str(slot): lineup[slot] for slot in slots},
+            "duration": setup.duration_s or world["settings"]["duration_s"],
+            "seed_hint": world["seed_hints"][self.team],
+            "settings": world["settings"],
+            "static": world["static"],
+            **({"options": dict(self.strategy.options)} if self.strategy.options else {}),
+        }
+
     def start(
         self,
         info: dict[str, Any],
@@ -63,9 +79,24 @@ class Player:
 
     def ready(self, deadline: float) -> str | None:
         """Wait until the strategy is loaded; why it failed to, or None."""
+        return self._ready(deadline, b"S", self._setup)
+
+    @property
+    def reusable(self) -> bool:
+        """Whether another match can go on in the same process."""
+        return self._process is not None and not self.dead and not self._outstanding
+
+    def again(self, info: dict[str, Any], deadline: float) -> str | None:
+        """Begin another match in the same process, with nothing left of the one before."""
+        self.errors.clear()
+        self.first_errors.clear()
+        self.waits_ms.clear()
+        return self._ready(deadline, b"N", json.dumps(info).encode())
+
+    def _ready(self, deadline: float, kind: bytes, body: bytes) -> str | None:
         channel = self._open()
         try:
-            if not channel.send_before(deadline, b"S", self._setup):
+            if not channel.send_before(deadline, kind, body):
                 return "it did not start in time"
             while (message := channel.pop()) is None:
                 left = deadline - monotonic()

@@ -50,6 +50,14 @@ def hook(target: Any, module: Any, name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
+def begin_match(target: Any, module: Any, names: tuple[str, ...], info: dict[str, Any]) -> None:
+    """Call those of a strategy's hooks that it has."""
+    for name in names:
+        function = hook(target, module, name)
+        if function is not None:
+            function(info)
+
+
 def plain(value: Any) -> Any:
     """Numbers of array libraries as plain ones."""
     item = getattr(value, "item", None)
@@ -71,10 +79,7 @@ def serve(channel: Channel) -> None:
     try:
         target, module = load(setup["folder"], setup["entry"])
         act: Act = target.act if hasattr(target, "act") else target
-        for name in ("setup", "reset"):
-            function = hook(target, module, name)
-            if function is not None:
-                function(info)
+        begin_match(target, module, ("setup", "reset"), info)
     except BaseException:
         channel.send(b"E", traceback.format_exc()[-TRACEBACK_TAIL:].encode(errors="replace"))
         return
@@ -88,6 +93,16 @@ def serve(channel: Channel) -> None:
             if function is not None:
                 function()
             return
+        if kind == b"N":  # another match: only environments play several
+            try:
+                begin_match(target, module, ("reset",), json.loads(body))
+            except BaseException:
+                told = traceback.format_exc()[-TRACEBACK_TAIL:]
+                channel.send(b"E", told.encode(errors="replace"))
+                return
+            state = {}
+            channel.send(b"R")
+            continue
         begin = perf_counter_ns()
         try:
             observation = decode(body)
