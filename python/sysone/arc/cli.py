@@ -26,6 +26,7 @@ from sysone.arc.cli_common import (
 )
 from sysone.arc.cli_games import fetch_games, games_app, list_games
 from sysone.arc.cli_look import mask, play, trace
+from sysone.executors.options import EngineChoice, EngineOption, RayAddressOption, check
 from sysone.runs.atomic import dumps
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sysone.arc.config import Config
     from sysone.arc.jobs import Options
     from sysone.arc.models import Wanted
+    from sysone.executors import Engine
 
 app = typer.Typer(
     help="An offline test track for ARC-AGI-3 agents, by the competition's rules.",
@@ -94,6 +96,8 @@ def evaluate(
     ] = 0.0,
     seeds: Annotated[str, typer.Option(help="Seeds, by spaces or commas.")] = "0",
     jobs: Annotated[int, typer.Option(min=1, help="Games at a time.")] = 1,
+    engine: EngineOption = EngineChoice.local,
+    ray_address: RayAddressOption = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The report.")] = Path(
         "eval_report.json"
     ),
@@ -122,6 +126,9 @@ def evaluate(
     """
     from sysone.arc.models import Wanted
 
+    check(engine, ray_address)
+    if record and engine is EngineChoice.ray:
+        raise typer.BadParameter("writes here: without --engine ray.", param_hint="--record")
     try:
         if compare is not None:
             _compare(*compare)
@@ -155,7 +162,7 @@ def evaluate(
             record=record,
             seeds=seeds,
         )
-        code = _evaluate(options, out, resume, jobs, json_)
+        code = _evaluate(options, out, resume, json_, jobs, engine.value, ray_address)
     except RunError as error:
         fail(error)
     except KeyboardInterrupt:
@@ -224,7 +231,15 @@ def _options(
     )
 
 
-def _evaluate(options: "Options", out: Path, resume: bool, jobs: int, json_: bool) -> int:
+def _evaluate(
+    options: "Options",
+    out: Path,
+    resume: bool,
+    json_: bool,
+    jobs: int,
+    engine: "Engine",
+    ray_address: str | None,
+) -> int:
     from sysone.arc.evaluate import Evaluation
     from sysone.arc.report import table
 
@@ -234,7 +249,7 @@ def _evaluate(options: "Options", out: Path, resume: bool, jobs: int, json_: boo
         evaluation = Evaluation(options, out, progress)
         if resume and (kept := evaluation.resume()):
             progress.note(f"{kept} finished games are kept from {out}")
-        report = evaluation.run(jobs)
+        report = evaluation.run(jobs, engine, ray_address)
         progress.note(f"report in {out}")
     if json_:
         typer.echo(dumps(report, indent=1))

@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
 from sysone.arc.decide import FORCED, MIN_MODEL_SHARE, MODEL
 from sysone.arc.jobs import MODELS, Job, Options, play_job, read_json
 from sysone.arc.report import meta, summary_of
+from sysone.executors import Engine, Finished, collect, executor_of
 from sysone.runs.atomic import write_json
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
@@ -73,8 +72,14 @@ class Evaluation:
             for seed, row in zip(self.options.seeds, listed, strict=False):
                 rows[game, seed] = row
 
-    def run(self, jobs: int = 1) -> dict[str, Any]:
-        """Play what is not played yet; the report."""
+    def run(
+        self, jobs: int = 1, engine: Engine = "local", ray_address: str | None = None
+    ) -> dict[str, Any]:
+        """Play what is not played yet, ``jobs`` games at a time; the report.
+
+        Raises:
+            EngineError: the engine cannot be used.
+        """
         if self.policy in MODELS and not self.options.system1:
             self.progress.note(
                 "no System-1: the heuristic plays in its place; the report is degraded"
@@ -96,32 +101,34 @@ class Evaluation:
             rest = self.options.deadline_s - (time.monotonic() - start_s)
             return max(0.0, min(self.options.time_limit_s, rest * jobs / max(left, 1)))
 
-        def done(policy: str, game: str, seed: int, result: Callable[[], dict[str, Any]]) -> None:
-            try:
-                row = result()
-            except RunError as error:
-                self._not_played[game] = str(error)
-                self.progress.note(str(error))
+        def job_of(place: int) -> Job:
+            policy, game, seed = pending[place]
+            return Job(game, seed, self.options, policy, limit_of(len(pending) - place))
+
+        def done(finished: Finished) -> None:
+            policy, game, seed = pending[finished.place]
+            if finished.error is not None:
+                self._not_played[game] = finished.error
+                self.progress.note(finished.error)
             else:
-                self._rows[policy][game, seed] = row
+                self._rows[policy][game, seed] = finished.result
                 self.write()
             task.advance(1, f"{policy} {game}")
 
-        if jobs <= 1:
-            for index, (policy, game, seed) in enumerate(pending):
-                job = Job(game, seed, self.options, policy, limit_of(len(pending) - index))
-                done(policy, game, seed, lambda job=job: play_job(job))  # type: ignore[misc]
-        else:
+        if jobs <= 1 and engine == "local":
+            for place in range(len(pending)):
+                done(_here(place, job_of(place)))
+        elif pending:
             # The toolkit keeps games and settings of a process to itself: spawned ones are clean.
-            with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-                futures = {
-                    pool.submit(
-                        play_job, Job(game, seed, self.options, policy, limit_of(len(pending)))
-                    ): (policy, game, seed)
-                    for policy, game, seed in pending
-                }
-                for future in as_completed(futures):
-                    done(*futures[future], future.result)
+            executor = executor_of(
+                engine,
+                _play_there,
+                min(jobs, len(pending)),
+                address=ray_address,
+                note=self.progress.note,
+            )
+            for finished in collect(executor, len(pending), job_of):
+                done(finished)
         task.finish()
         self.write()
         return self.report
@@ -159,3 +166,14 @@ class Evaluation:
             "not_played": dict(sorted(self._not_played.items())),
             "baselines": baselines,
         }
+
+
+def _here(place: int, job: Job) -> Finished:
+    try:
+        return Finished(place, play_job(job))
+    except RunError as error:
+        return Finished(place, error=str(error))
+
+
+def _play_there(job: Job, stopping: Callable[[], bool]) -> dict[str, Any]:
+    return play_job(job)

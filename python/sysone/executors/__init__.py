@@ -2,7 +2,7 @@
 
 from sysone.executors.base import ATTEMPTS, EngineError, Executor, Finished, Work
 from sysone.executors.choose import ENGINES, Engine, executor_of
-from sysone.executors.collect import collect
+from sysone.executors.collect import collect, results
 from sysone.executors.installation import installation
 from sysone.executors.local import LocalExecutor, processors
 
@@ -19,4 +19,5 @@ __all__ = [
     "executor_of",
     "installation",
     "processors",
+    "results",
 ]

@@ -4,15 +4,18 @@ import contextlib
 import ctypes
 import os
 import signal
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from sysone.runs.errors import RunError
 
 ATTEMPTS: Final = 3
 """How often a piece of work is begun whose machine is lost each time."""
 
 
-class EngineError(Exception):
+class EngineError(RunError):
     """Work cannot be done at the place that was asked for; the text is one line and says why."""
 
 
@@ -73,3 +76,14 @@ def die_with_parent(parent: int) -> None:
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # it ended before we asked to end with it
+
+
+def answer(work: Work, item: Any, stopping: Callable[[], bool]) -> tuple[Any, str | None]:
+    """The result of a piece of work, or why there is none."""
+    try:
+        return work(item, stopping), None
+    except RunError as error:
+        return None, str(error)
+    except Exception as error:
+        traceback.print_exc()
+        return None, f"{type(error).__name__}: {error}"

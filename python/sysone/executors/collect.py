@@ -1,10 +1,11 @@
 """All pieces of a work on an executor, each result as it comes."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from sysone.executors.base import ATTEMPTS, Executor, Finished
+from sysone.runs.errors import RunError
 
 LOOK_S: Final = 0.2
 
@@ -46,3 +47,15 @@ def collect(
         if running:
             executor.kill()
         executor.close()
+
+
+def results(ended: Iterable[Finished]) -> Iterator[tuple[int, Any]]:
+    """Place and result of each piece; for work of which none may fail.
+
+    Raises:
+        RunError: one has no result; the text says why.
+    """
+    for finished in ended:
+        if finished.error is not None:
+            raise RunError(finished.error)
+        yield finished.place, finished.result

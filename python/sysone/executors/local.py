@@ -10,12 +10,10 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import traceback
-from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from sysone.executors.base import Finished, Work, die_with_parent
+from sysone.executors.base import Finished, Work, answer, die_with_parent
 
 PATIENCE_S = 5.0
 """How long a worker that was killed or let go may take to be gone."""
@@ -166,18 +164,10 @@ def _serve(pipe: Connection, work: Work, core: int | None, parent: int) -> None:
             item = pipe.recv()
         except (EOFError, OSError):
             return
-        answer = _answer(work, item, lambda: bool(asked))
+        found = answer(work, item, lambda: bool(asked))
         # Now and not before the work: a request may be here before the item is.
         asked.clear()
         try:
-            pipe.send(answer)
+            pipe.send(found)
         except OSError:
             return
-
-
-def _answer(work: Work, item: Any, stopping: Callable[[], bool]) -> tuple[Any, str | None]:
-    try:
-        return work(item, stopping), None
-    except Exception as error:
-        traceback.print_exc()
-        return None, f"{type(error).__name__}: {error}"

@@ -12,7 +12,6 @@ import os
 import signal
 import socket
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from sysone.executors import shipped
-from sysone.executors.base import EngineError, Finished, Work, die_with_parent
+from sysone.executors.base import EngineError, Finished, Work, answer, die_with_parent
 
 CONNECT_S: Final = 10.0
 LOOK_EVERY_S: Final = 1.0
@@ -305,13 +304,9 @@ def _perform(
 ) -> tuple[Any, str | None]:
     import ray
 
-    try:
-        for name, (reference,) in files.items():
-            shipped.keep(name, lambda reference=reference: ray.get(reference))  # type: ignore[misc]
-        return work(item, _Stopping(ray, flag)), None
-    except Exception as error:
-        traceback.print_exc()
-        return None, f"{type(error).__name__}: {error}"
+    for name, (reference,) in files.items():
+        shipped.keep(name, lambda reference=reference: ray.get(reference))  # type: ignore[misc]
+    return answer(work, item, _Stopping(ray, flag))
 
 
 class _Stopping:

@@ -22,11 +22,10 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from sysone.executors import processors
+from sysone.executors import LocalExecutor, collect, processors, results
 from sysone.trex.arena import Arena
 from sysone.trex.keys import ACTIONS, Action
 from sysone.trex.pilot import Pilot
-from sysone.trex.processes import spread
 from sysone.trex.report import Baseline
 from sysone.trex.simulate import Chooser, Conditions, Identity, simulate
 from sysone_core.trex import Plan, play_match
@@ -140,14 +139,15 @@ def play_baselines(
         worth = len(matches) * conditions.frames >= WORTH_PROCESSES
         jobs = processors() if worth and processors() >= WORTH_SHARING else 1
     outcomes: dict[int, Outcome] = {}
-    played = (
-        spread(_play, matches, jobs)
-        if jobs > 1
-        else ((place, _play(match)) for place, match in enumerate(matches))
-    )
-    for place, outcome in played:
-        outcomes[place] = outcome
-        on_seed()
+    if jobs == 1:
+        for place, match in enumerate(matches):
+            outcomes[place] = play_policy(*match)
+            on_seed()
+    else:
+        executor = LocalExecutor(_play_there, min(jobs, len(matches)))
+        for place, outcome in results(collect(executor, len(matches), matches.__getitem__)):
+            outcomes[place] = outcome
+            on_seed()
     count = len(seeds)
     return {
         policy: _baseline([outcomes[number * count + index] for index in range(count)])
@@ -155,7 +155,7 @@ def play_baselines(
     }
 
 
-def _play(match: tuple[str, int, Conditions]) -> Outcome:
+def _play_there(match: tuple[str, int, Conditions], stopping: Callable[[], bool]) -> Outcome:
     return play_policy(*match)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from sysone.executors.options import EngineChoice, EngineOption, RayAddressOption, check
 from sysone.runs.atomic import dumps
 from sysone.runs.progress import Progress
 from sysone.systemone.endpoints import load_env
@@ -27,7 +28,7 @@ from sysone.trex.cli_options import (
 )
 
 if TYPE_CHECKING:
-    from sysone.trex.match import Options
+    from sysone.trex.options import Options
 
 
 app = typer.Typer(
@@ -111,6 +112,11 @@ def play(
             "[default: results/answers/<model>.jsonl].",
         ),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(parser=count, metavar="N", help="Virtual time: seeds at a time.")
+    ] = 1,
+    engine: EngineOption = EngineChoice.local,
+    ray_address: RayAddressOption = None,
 ) -> None:
     """A model plays Chrome's dinosaur game in real time, or on a simulated clock.
 
@@ -124,14 +130,25 @@ def play(
         raise typer.BadParameter(
             f"nothing given, expected one of {', '.join(Model)}.", param_hint="--model"
         )
-    for name, value in (("--latency", latency), ("--answers", answers)):
-        if value is not None and clock is Clock.real:
+    shared = jobs > 1 or engine is not EngineChoice.local
+    for name, given in (
+        ("--latency", latency is not None),
+        ("--answers", answers is not None),
+        ("--jobs", jobs > 1),
+        ("--engine", engine is not EngineChoice.local),
+    ):
+        if given and clock is Clock.real:
             raise typer.BadParameter("is for --clock virtual.", param_hint=name)
+    check(engine, ray_address)
+    if record is not None and shared:
+        raise typer.BadParameter(
+            "holds one seed after the other: without --jobs and --engine.", param_hint="--record"
+        )
     if clock is Clock.virtual and latency is None:
         raise typer.BadParameter("--clock virtual needs one.", param_hint="--latency")
     with one_line_errors():
         # Only now: --help and usage errors need no compiled module.
-        from sysone.trex.match import Options
+        from sysone.trex.options import Options
 
         known = place.results / "answers" / f"{model or Model.local}.jsonl"
         options = Options(
@@ -150,6 +167,9 @@ def play(
             latency=None if latency is None else latency_source(latency),
             answers=answers or known,
             new_answers=known,
+            jobs=jobs,
+            engine=engine.value,
+            ray_address=ray_address,
         )
         if out is None:
             out = place.results / f"{options.tag}.json"

@@ -1,137 +1,37 @@
-"""Seeds played one after the other, in real or virtual time, and their file kept up to date."""
+"""All seeds of a run, in real or virtual time, and their file kept up to date."""
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
-
-import msgspec
 
 from sysone.runs.progress import Progress, Task
 from sysone.systemone.endpoints import ENDPOINTS
 from sysone.systemone.local import local_server
-from sysone.trex.answers import Answers, answers_of, learn_recording
 from sysone.trex.arena import Arena
-from sysone.trex.ask import Prompt
 from sysone.trex.baselines import POLICIES, play_baselines
 from sysone.trex.interrupt import RunInterrupted, interrupts_kept
 from sysone.trex.latency import Latency, landing
-from sysone.trex.pilot import CourseStyle, Pilot, PremiseRule
+from sysone.trex.options import Options
+from sysone.trex.pilot import Pilot
 from sysone.trex.player import RemoteBrain
-from sysone.trex.recording import (
-    ClockKind,
-    RecordedGame,
-    Recorder,
-    RecordingFile,
-    is_recording,
-)
+from sysone.trex.recording import RecordedGame, Recorder, RecordingFile
 from sysone.trex.report import (
     Baseline,
     Results,
-    Rules,
     SeedRow,
-    Settings,
     seed_line,
     seed_row,
     summarise,
     write_results,
 )
-from sysone.trex.simulate import Conditions, Identity, simulate
+from sysone.trex.seeds import open_answers, play_shared, play_virtual
 from sysone.trex.workers import Workers
 from sysone_core.trex import FPS, FRAME_MS
 
 SLEEP_S: Final = 0.002
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What is played; the command line's options."""
-
-    model: str = "local"
-    seeds: int = 5
-    seed: int = 0
-    duration_s: float = 60.0
-    shield: bool = True
-    lockstep: int | None = None
-    inflight: int = 6
-    course_style: CourseStyle = "original"
-    prompt: Prompt = "labeled"
-    base_url: str | None = None
-    """Where the endpoint is; by default as `sysone.systemone.endpoints` says."""
-    premise_rule: PremiseRule = "reference"
-    baselines: bool = True
-    """Whether the same seeds are played without a model, too."""
-    record: Path | None = None
-    """Where every frame and decision goes."""
-    latency: Latency | None = None
-    """Of the answers on a simulated clock; None plays in real time."""
-    answers: Path | None = None
-    """Known answers in virtual time, and a place for new ones; or a recording."""
-    new_answers: Path | None = None
-    """A place for new ones where ``answers`` is a recording."""
-
-    @property
-    def clock(self) -> ClockKind:
-        """What time is."""
-        return "real" if self.latency is None else "virtual"
-
-    @property
-    def mode(self) -> str:
-        """``realtime``, ``lockstepN``, ``virtual`` or ``virtual_lockstepN``."""
-        lockstep = "" if self.lockstep is None else f"lockstep{self.lockstep}"
-        if self.latency is None:
-            return lockstep or "realtime"
-        return f"virtual_{lockstep}" if lockstep else "virtual"
-
-    @property
-    def tag(self) -> str:
-        """Name of the run in file names and seed lines."""
-        return f"{self.model}_{self.mode}" + ("" if self.shield else "_noshield")
-
-    @property
-    def frames(self) -> int:
-        """Frames of a seed."""
-        return int(self.duration_s * FPS)
-
-    @property
-    def requests(self) -> int:
-        """Requests at a time: one in lockstep."""
-        return 1 if self.lockstep is not None else self.inflight
-
-    @property
-    def settings(self) -> Settings:
-        """For the summary."""
-        return Settings(
-            mode=self.mode,
-            shield=self.shield,
-            course_style=self.course_style,
-            prompt=self.prompt,
-            duration_s=self.duration_s,
-            inflight=self.requests,
-        )
-
-    @property
-    def rules(self) -> Rules:
-        """For the results file."""
-        return Rules(
-            clock=self.clock,
-            latency=None if self.latency is None else self.latency.name,
-            premise_rule=self.premise_rule,
-        )
-
-    def conditions(self, latency: Latency) -> Conditions:
-        """For seeds on a simulated clock."""
-        return Conditions(
-            latency=latency,
-            inflight=self.inflight,
-            guarded=self.shield,
-            course=self.course_style,
-            frames=self.frames,
-            premise_rule=self.premise_rule,
-        )
 
 
 def play(options: Options, out: Path, progress: Progress) -> Results:
@@ -146,12 +46,10 @@ def play(options: Options, out: Path, progress: Progress) -> Results:
     rows: list[SeedRow] = []
     try:
         with interrupts_kept() as check, ExitStack() as stack:
-            play_one = _player(options, progress, stack, check)
-            for seed in range(options.seed, options.seed + options.seeds):
-                check()
-                row = play_one(seed)
-                write_results(out, _results(options, [*rows, row]))
-                rows.append(row)
+            for row in _rows(options, progress, stack, check):
+                after = sorted([*rows, row], key=lambda each: each.seed)
+                write_results(out, _results(options, after))
+                rows = after
                 progress.result(seed_line(options.tag, row))
         # Only now: they would take the processor from a game in real time.
         baselines = _baselines(options, rows, progress) if options.baselines else None
@@ -163,6 +61,20 @@ def play(options: Options, out: Path, progress: Progress) -> Results:
         raise RunInterrupted(f"interrupted; kept {kept}") from None
 
 
+def _rows(
+    options: Options, progress: Progress, stack: ExitStack, check: Callable[[], None]
+) -> Iterator[SeedRow]:
+    """Each seed's row as it is ready."""
+    seeds = range(options.seed, options.seed + options.seeds)
+    if options.shared:
+        yield from stack.enter_context(closing(play_shared(options, seeds, progress.note, check)))
+        return
+    play_one = _player(options, progress, stack, check)
+    for seed in seeds:
+        check()
+        yield play_one(seed)
+
+
 def _player(
     options: Options, progress: Progress, stack: ExitStack, check: Callable[[], None]
 ) -> Callable[[int], SeedRow]:
@@ -172,39 +84,7 @@ def _player(
         base_url = stack.enter_context(_endpoint(options))
         return lambda seed: play_seed(options, seed, base_url, progress, record, check)
     answers = stack.enter_context(closing(open_answers(options)))
-    conditions = replace(options.conditions(options.latency), lockstep=options.lockstep)
-    return lambda seed: _play_virtual(options, conditions, answers, seed, record)
-
-
-def open_answers(options: Options) -> Answers:
-    """The answers of the options' model.
-
-    Raises:
-        RunError: a file of known answers cannot be used.
-    """
-    path = options.answers
-    if path is None or not path.exists() or not is_recording(path):
-        return answers_of(options.model, path, options.base_url)
-    answers = answers_of(options.model, options.new_answers, options.base_url)
-    learn_recording(answers, path)
-    return answers
-
-
-def _play_virtual(
-    options: Options,
-    conditions: Conditions,
-    answers: Answers,
-    seed: int,
-    record: RecordingFile | None,
-) -> SeedRow:
-    name = ENDPOINTS[options.model].display_name
-    player = Identity(name, options.requests, answers.model, answers.source)
-    prompt = options.prompt
-    arena, pilot = simulate(
-        player, seed, conditions, lambda plan: answers.choose(plan, prompt), prompt, record
-    )
-    # The model's own name may come with its first answer.
-    return msgspec.structs.replace(seed_row(seed, arena, pilot), model=answers.model)
+    return lambda seed: play_virtual(options, answers, seed, record)
 
 
 def _results(

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from sysone.executors import processors
+from sysone.executors import LocalExecutor, collect, processors, results
 from sysone.runs.errors import RunError, unreadable
 from sysone.trex.answers import Answers, Known, answers_of
 from sysone.trex.ask import Prompt
 from sysone.trex.baselines import PLANNER_BEST, SHIELD_ONLY, Outcome, play_policy
 from sysone.trex.latency import normal
 from sysone.trex.pilot import CourseStyle, PremiseRule
-from sysone.trex.processes import spread
 from sysone.trex.simulate import Conditions, Identity, simulate
 from sysone_core.trex import FPS
 
@@ -189,7 +188,9 @@ def _in_processes(
     on_point: Callable[[], None],
 ) -> list[Point]:
     points: dict[int, Point] = {}
-    for place, (point, new) in spread(_play_there, places, jobs, _begin, (grid, known)):
+    executor = LocalExecutor(_play_there, min(jobs, len(places)))
+    work = collect(executor, len(places), lambda place: (grid, known, *places[place]))
+    for place, (point, new) in results(work):
         points[place] = point
         if answers is not None:
             answers.learn(new)
@@ -294,18 +295,20 @@ def _point(curve: Curve, latency_ms: float, outcomes: Sequence[Outcome]) -> Poin
     )
 
 
-# In a process of the pool ---------------------------------------------------------------------
+# In a process of the executor -----------------------------------------------------------------
 
-_there: tuple[Grid, Answers | None] | None = None
-
-
-def _begin(grid: Grid, known: Path) -> None:
-    global _there
-    _there = grid, None if grid.model is None else answers_of(grid.model, known)
+_kept: tuple[Grid, Answers] | None = None
+"""The answers of the last place that was played here, for the next one."""
 
 
-def _play_there(place: tuple[Curve, float]) -> tuple[Point, list[Known]]:
-    assert _there is not None
-    grid, answers = _there
-    point = _play(grid, answers, *place)
-    return point, [] if answers is None else answers.take_new()
+def _play_there(
+    item: tuple[Grid, Path, Curve, float], stopping: Callable[[], bool]
+) -> tuple[Point, list[Known]]:
+    global _kept
+    grid, known, curve, latency_ms = item
+    if grid.model is None:
+        return _play(grid, None, curve, latency_ms), []
+    if _kept is None or _kept[0] != grid:
+        _kept = grid, answers_of(grid.model, known)
+    answers = _kept[1]
+    return _play(grid, answers, curve, latency_ms), answers.take_new()
