@@ -11,7 +11,7 @@ import pytest
 
 from sysone.arena import lineup, sources
 from sysone.arena.engine import Setup, Team
-from sysone.arena.isolation import Sandbox, UnavailableError, choose
+from sysone.arena.isolation import Sandbox, UnavailableError, choose, pids
 from sysone.arena.isolation.base import TrustedLocal
 from sysone.arena.isolation.bubblewrap import Bubblewrap, site_folders, unavailable
 from sysone.arena.isolation.docker import Docker
@@ -92,6 +92,40 @@ def test_an_ordinary_strategy_plays_the_same_match_inside(tmp_path: Path) -> Non
     assert inside["digest"] == outside["digest"]
     assert (inside["isolation"], outside["isolation"]) == ("bubblewrap", "none")
     assert inside["strategies"]["red"]["peak_rss_mb"] > 5
+
+
+@bubblewrap
+@pytest.mark.skipif(pids.parent() is None, reason="no control group can be made here")
+def test_threads_are_limited_and_the_group_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = """
+        import threading
+
+        wait = threading.Event()
+        begun = 0
+        try:
+            for begun in range(1000):
+                threading.Thread(target=wait.wait, daemon=True).start()
+        except RuntimeError:
+            pass
+        print("begun", begun, flush=True)
+
+        def act(observation, state):
+            return {}
+    """
+    monkeypatch.setattr(pids, "KEEP_S", 0.0)
+    match(tmp_path / "mine", body)
+    (line,) = [
+        line
+        for line in (tmp_path / "logs" / "red.log").read_text().splitlines()
+        if line.startswith("begun")
+    ]
+    assert 1 <= int(line.split()[1]) < pids.MOST_TASKS
+    pids.entered(["true"])
+    folder = pids.parent()
+    assert folder is not None
+    assert len(list(folder.glob(f"sysone-{os.getpid()}-*"))) == 1
 
 
 # What it may not --------------------------------------------------------------------------------
@@ -308,7 +342,8 @@ def test_bubblewraps_command_line(tmp_path: Path) -> None:
     if seccomp_filter():
         assert told[0] == seccomp_filter()
         assert options[-2:] == ["--seccomp", str(launch.descriptors[0])]
-    assert command[:2] == ["bwrap", "--args"]
+    begin = command.index("bwrap")
+    assert command[begin : begin + 2] == ["bwrap", "--args"]
     assert str(tmp_path) not in " ".join(command), "the command line can be seen from inside"
     settings = json.loads(command[-1])
     assert settings["channel"] == [5, 6]

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from sysone.arena.isolation import pids
 from sysone.arena.isolation.base import FILE_BYTES, Launch, Sandbox, host_settings
 from sysone.arena.isolation.sdk import sdk_folder
 from sysone_core.arena import seccomp_filter
@@ -63,7 +64,8 @@ def launch(folder: Path, arguments: Sequence[str]) -> Iterator[Launch]:
             options += ["--seccomp", str(opened[0])]
         opened.append(files.enter_context(_held("\0".join(options).encode() + b"\0")))
         command = ["bwrap", "--args", str(opened[-1]), "--"]
-        yield Launch([*command, sys.executable, "-I", "-S", *arguments], tuple(opened))
+        command += [sys.executable, "-I", "-S", *arguments]
+        yield Launch(pids.entered(command), tuple(opened))
 
 
 @contextmanager
