@@ -72,6 +72,94 @@ def test_its_own_test_passes(tmp_path: Path, capsys: Any) -> None:
     assert done.returncode == 0 or "timeout" in done.stdout, done.stdout
 
 
+# start-training and refresh-agent ------------------------------------------------------------
+
+
+def test_training_begins_with_a_loop_that_plays(tmp_path: Path, capsys: Any) -> None:
+    env = tmp_path / "env.json"
+    env.write_text('{"duration": 2, "opponent": "bundled:std_2027_hold", "timeout": 30}')
+    code, _, _ = call(
+        capsys, "start-training", "mine", "--from", "std_2027_rush", "--env-config", str(env)
+    )
+    assert code == 0
+    folder = tmp_path / "training" / "mine"
+    config = json.loads((folder / "config.json").read_text())
+    assert config["from"]["key"] == "std_2027_rush"
+    assert config["opponent"]["key"] == "std_2027_hold"
+    assert set(config["fingerprints"]) >= {"engine", "rules", "field"}
+    seeds = json.loads((folder / "seeds.json").read_text())
+    assert not set(seeds["train"]) & set(seeds["evaluate"])
+    assert sources.load(folder / "strategy").key == "std_2027_rush"
+    done = subprocess.run(
+        [sys.executable, "train.py", "--rounds", "2", "--seeds", "3", "--trusted-local"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["episodes"] for line in lines] == [3, 3]
+    assert lines[0]["mean_reward"] == lines[1]["mean_reward"], "the same seeds, the same strategy"
+    assert (folder / "logs" / "rounds.jsonl").read_text() == done.stdout
+    code, _, err = call(capsys, "start-training", "mine", "--from", "std_2027_rush")
+    assert code == 2
+    assert "already there" in err
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        ("[]", "must hold an object"),
+        ("{", "is not JSON"),
+        ('{"speed": 3}', "'speed' is no option of an environment"),
+        ('{"season": "2026"}', "is for season 2027, not 2026"),
+    ],
+)
+def test_training_is_refused(tmp_path: Path, capsys: Any, env: str, message: str) -> None:
+    file = tmp_path / "env.json"
+    file.write_text(env)
+    words = ("start-training", "mine", "--from", "std_2027_rush", "--env-config", str(file))
+    code, _, err = call(capsys, *words)
+    assert code == 2
+    assert message in err
+    assert not (tmp_path / "training").exists()
+
+
+def test_a_strategy_is_refreshed_and_its_authors_files_are_kept(
+    tmp_path: Path, capsys: Any
+) -> None:
+    call(capsys, "new-agent", "first_try")
+    folder = tmp_path / "first_try"
+    manifest = folder / "arena.toml"
+    now = manifest.read_text()
+    old = now.replace("sdk = 1\n", "sdk = 0  # of last year\n")
+    manifest.write_text(old)
+    (folder / "tests" / "test_smoke.py").write_text("# as it once was\n")
+    (folder / "main.py").write_text("mine = 1\n")
+    code, out, err = call(capsys, "refresh-agent", "first_try")
+    assert code == 0
+    assert manifest.read_text() == now.replace("sdk = 1\n", "sdk = 1  # of last year\n")
+    assert (folder / "arena.toml.bak").read_text() == old
+    assert (folder / "tests" / "test_smoke.py.bak").read_text() == "# as it once was\n"
+    assert (folder / "main.py").read_text() == "mine = 1\n"
+    assert "-sdk = 0  # of last year\n+sdk = 1  # of last year\n" in err
+    assert [row["changed"] for row in out["files"]] == [True, True]
+    code, out, err = call(capsys, "refresh-agent", "first_try")
+    assert [row["changed"] for row in out["files"]] == [False, False]
+    assert err == ""
+
+
+def test_a_manifest_without_an_sdk_gets_one(tmp_path: Path, capsys: Any) -> None:
+    call(capsys, "new-agent", "first_try")
+    manifest = tmp_path / "first_try" / "arena.toml"
+    manifest.write_text(manifest.read_text().replace("sdk = 1\n", ""))
+    assert call(capsys, "refresh-agent", "first_try")[0] == 0
+    assert sources.load(tmp_path / "first_try").manifest.strategy.sdk == 1
+    code, _, err = call(capsys, "refresh-agent", "nowhere")
+    assert code == 2
+    assert "No such file" in err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -218,6 +218,38 @@ def new_agent(
     emit({"type": "new-agent", "files": [str(path) for path in files_]})
 
 
+@app.command("start-training")
+def start_training(
+    name: str,
+    ref: Annotated[str, typer.Option("--from", help="The strategy to begin with.")],
+    env_config: Annotated[
+        Path | None, typer.Option(help="JSON: arguments of VectorArena, such as the opponent.")
+    ] = None,
+    folder: Annotated[Path, typer.Option("--dir", help="Where its folder goes.")] = Path(
+        "training"
+    ),
+) -> None:
+    """Write training/NAME: a copy of a strategy, its environment, seeds and a loop to fill in."""
+    from sysone.arena.agents import training
+
+    env = {} if env_config is None else training.read_env(env_config)
+    files_ = training.start_training(name, ref, env, parent=folder)
+    emit({"type": "start-training", "files": [str(path) for path in files_]})
+
+
+@app.command("refresh-agent")
+def refresh_agent(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A strategy's directory.")],
+) -> None:
+    """Bring a strategy's directory up to the installed SDK; old contents are kept as .bak."""
+    from sysone.arena.agents import refresh
+
+    rows = refresh.refresh(folder)
+    for row in rows:
+        print(row["diff"], end="", file=sys.stderr)
+    emit({"type": "refresh-agent", "files": rows})
+
+
 @app.command()
 def assemble(
     team_out: Annotated[Path, typer.Option(help="Directory of the team strategy.")],
