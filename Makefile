@@ -87,10 +87,18 @@ $(STAMPS)/cluster: $(STAMPS)/test
 cluster-check: $(STAMPS)/install $(STAMPS)/cluster
 	$(BIN)/python -m pytest -q -m cluster $(ARGS)
 
-bench: $(STAMPS)/install $(STAMPS)/test
+# A harness to compare with, in an environment of its own: it asks for much that the compared game
+# does not need.
+build/kaggle: $(STAMPS)/build
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install -q --no-deps "kaggle-environments==1.33.2" 2>/dev/null \
+	  && $@/bin/python -m pip install -q numpy jsonschema requests flask click pyyaml pydantic 2>/dev/null \
+	  || { echo "kaggle-environments is not to be had: its comparison is left out"; rm -rf $@/bin; }
+
+bench: $(STAMPS)/install $(STAMPS)/test build/kaggle
 	$(BIN)/python -m bench
 
-bench-gate: $(STAMPS)/install $(STAMPS)/test
+bench-gate: $(STAMPS)/install $(STAMPS)/test build/kaggle
 	$(BIN)/python -m bench --gate
 
 CPP_FILES = $(shell git ls-files 'csrc/*.cpp' 'csrc/*.h')
