@@ -14,6 +14,14 @@ class SimulationCrashed(RuntimeError):  # noqa: N818 - the status that it become
     """The simulator is gone, or a sensor stopped sending; the attempt fails."""
 
 
+class ServerLost(SimulationCrashed):
+    """There is no usable server; ``kind`` is refused, timeout, version or import."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
 @dataclass(frozen=True, slots=True)
 class Info:
     """Who simulates."""
@@ -88,6 +96,7 @@ class SensorSpec:
     """Degrees."""
     position: Vector = (-1.5, 0.0, 2.0)
     lidar: bool = False
+    lidar_channels: int = 16
     gnss_noise_deg: float = 0.0
     imu_noise: float = 0.0
 
@@ -109,7 +118,8 @@ class SensorSpec:
                 "order": "BGR",
             }
         if self.lidar:
-            found["lidar"] = {"x": 0.0, "y": 0.0, "z": 2.5, "yaw": -90.0, "channels": 16}
+            found["lidar"] = {"x": 0.0, "y": 0.0, "z": 2.5, "yaw": -90.0}
+            found["lidar"]["channels"] = self.lidar_channels
         return found
 
 
@@ -133,7 +143,11 @@ class Backend(Protocol):
     """A simulator."""
 
     def open(self) -> Info:
-        """Start, or connect."""
+        """Start, or connect; where that is done already, only say who simulates.
+
+        Raises:
+            ServerLost: there is no server, or none that this client can speak with.
+        """
 
     def load(self, setup: Setup, route: Sequence[RoutePoint]) -> None:
         """Load the town and everything that stands or moves on the route."""
@@ -193,8 +207,8 @@ class Backend(Protocol):
     def geolocate(self, x: float, y: float, z: float) -> Vector:
         """Latitude, longitude and altitude."""
 
-    def destroy(self) -> None:
-        """Take car, sensors and actors away."""
+    def destroy(self) -> str:
+        """Take car, sensors and actors away; what went wrong at it, empty where nothing did."""
 
     def close(self) -> None:
         """Stop, or disconnect."""

@@ -3,8 +3,9 @@
 import json
 import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
@@ -12,6 +13,7 @@ from typer.core import TyperCommand
 from sysone.drive import subcommands
 from sysone.drive.cli_options import (
     BAD_CONFIG,
+    BLOCKED,
     GPS,
     NO_AGENT,
     PORTS,
@@ -22,6 +24,9 @@ from sysone.drive.cli_options import (
 )
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
+
+if TYPE_CHECKING:
+    from sysone.drive.backend import Backend
 
 
 class Agent(StrEnum):
@@ -73,7 +78,15 @@ def run(
     subset: Annotated[str | None, typer.Option(help="Such as 3,7-12.")] = None,
     order: Annotated[str | None, typer.Option(help="'id' sorts the routes.")] = None,
     repetitions: Annotated[int, typer.Option(min=1)] = 1,
-    backend: Annotated[str, typer.Option(help="embedded.")] = "embedded",
+    town: Annotated[str | None, typer.Option(help="Only the routes of this town.")] = None,
+    backend: Annotated[str, typer.Option(help="embedded, carla or stand-in.")] = "embedded",
+    side: Annotated[str, typer.Option(help="ue5 (0.10) or ue4 (0.9): default ports.")] = "ue5",
+    carla_host: Annotated[str | None, typer.Option(help="[found by itself]")] = None,
+    carla_port: Annotated[int | None, typer.Option(help="[2021, ue4: 2031]")] = None,
+    tm_port: Annotated[int, typer.Option(help="Traffic manager's port.")] = 8000,
+    server_wait: Annotated[float, typer.Option(min=0.0, help="Seconds.")] = 240.0,
+    restore_async: Annotated[str, typer.Option(help="auto, always or never.")] = "auto",
+    stand_in_script: Annotated[Path | None, typer.Option(help="Faults of the stand-in.")] = None,
     xodr: Annotated[Path | None, typer.Option(help="OpenDRIVE map of the town.")] = None,
     agent: Annotated[Agent, typer.Option(help="Who drives.")] = Agent.socket,
     agent_bind: Annotated[str, typer.Option(help="Port 0: choose one.")] = "127.0.0.1:5555",
@@ -94,6 +107,7 @@ def run(
     gps_model: Annotated[str | None, typer.Option(help="[the map's own]")] = None,
     i_know: Annotated[bool, typer.Option("--i-know", help="Allow flat_legacy.")] = False,
     gnss_noise: Annotated[float, typer.Option(min=0.0, help="Degrees.")] = 0.0,
+    imu_noise: Annotated[float, typer.Option(min=0.0, help="Leaderboard: 0.001.")] = 0.0,
     dt: Annotated[float, typer.Option(help="Seconds a tick.")] = 0.05,
     max_game_time: Annotated[float, typer.Option(help="Seconds (per_tick).")] = 200.0,
     step_timeout: Annotated[float, typer.Option(help="Seconds.")] = 2.0,
@@ -120,13 +134,21 @@ def run(
     from sysone.drive.routes import RouteError, read_routes, scripts_of
     from sysone.drive.routes import subset as chosen
     from sysone.drive.run import Run, RunOptions, stop_on_signals
+    from sysone.drive.serverside import (
+        BACKENDS,
+        LIDAR_CHANNELS,
+        Blocked,
+        await_server,
+        check_faults,
+        make_backend,
+        server_map,
+    )
     from sysone.drive.service.wire import WireError, version_pair
     from sysone.drive.shipped import find_routes, map_of
 
     try:
-        if backend != "embedded":
-            raise RouteError(f"--backend is {backend!r}, expected embedded")
         for name, value, choices in (
+            ("--backend", backend, BACKENDS),
             ("--completion", completion, ("projected", "odometer")),
             ("--on-timeout", on_timeout, ("hold", "brake")),
             ("--fallback", fallback, (None, "autopilot")),
@@ -139,24 +161,45 @@ def run(
             raise RouteError(f"--dt is {dt:g}, expected 0.001 to 0.2 s")
         file = find_routes(routes)
         wanted_routes = chosen(read_routes(file), subset)
+        if town is not None:
+            known = sorted({route.town for route in wanted_routes})
+            wanted_routes = [route for route in wanted_routes if route.town == town]
+            if not wanted_routes:
+                raise RouteError(f"--town is {town!r}, the routes lie in {', '.join(known)}")
         if order == "id":
             wanted_routes.sort(key=lambda route: route.id)
         towns = {route.town for route in wanted_routes}
         if len(towns) > 1:
-            raise RouteError(f"the routes lie in {', '.join(sorted(towns))}, expected one town")
+            raise RouteError(
+                f"the routes lie in {', '.join(sorted(towns))}, expected one town: --town NAME, "
+                "a run for each, and sysone drive merge"
+            )
+        faults = tuple(parse_fault(text) for text in inject or ())
         if gps_model is not None:
             model_named(gps_model)
         if gps_model == "flat_legacy" and not i_know:
             raise RouteError("flat_legacy mirrors the route for agents; it needs --i-know")
         offered = proto or ("0.3" if lidar else "0.2")
         version_pair(offered)
-        road_map = map_of(next(iter(towns)), xodr, map_reader)
         script = None
         if lights not in ("cycle", "green", "red"):
             script = read_light_script(Path(lights))
         chosen_camera = camera or (
             CameraChoice.ground if agent is Agent.socket else CameraChoice.none
         )
+        server_backend, simulator = None, "embedded"
+        if backend == "embedded":
+            road_map = map_of(next(iter(towns)), xodr, map_reader)
+        else:
+            check_faults(faults)
+            server_backend, where = make_backend(
+                backend, side, carla_host, carla_port, tm_port, restore_async, stand_in_script
+            )
+            note = partial(typer.echo, err=True)
+            note(f"server: {where.address}:{server_backend.address.port} ({where.rule})")
+            info = await_server(server_backend, server_wait, note)
+            simulator = f"{info.name} {info.version}"
+            road_map = server_map(server_backend, next(iter(towns)), xodr)
         options = RunOptions(
             out=out,
             routes_file=file,
@@ -169,10 +212,14 @@ def run(
                 max_game_time_s=max_game_time,
                 proto=offered,
                 sensors=SensorSpec(
-                    camera=chosen_camera.value, lidar=lidar, gnss_noise_deg=gnss_noise
+                    camera=chosen_camera.value,
+                    lidar=lidar,
+                    lidar_channels=16 if backend == "embedded" else LIDAR_CHANNELS,
+                    gnss_noise_deg=gnss_noise,
+                    imu_noise=imu_noise,
                 ),
                 gps_model=gps_model or road_map.gps_model,
-                faults=tuple(parse_fault(text) for text in inject or ()),
+                faults=faults,
             ),
             agent=agent.value,
             seeds=_seeds(seeds),
@@ -180,7 +227,7 @@ def run(
             lights=lights,
             light_script=script,
             traffic=traffic,
-            scripts=scripts_of(file),
+            scripts=scripts_of(file) if backend == "embedded" else None,
             fresh=fresh,
             retry_failed=retry_failed,
             tick_json=tick_json,
@@ -191,8 +238,12 @@ def run(
             on_timeout=on_timeout,
             max_timeouts=max_timeouts,
             attempt_pause_s=attempt_pause,
+            server_wait_s=server_wait,
+            backend=simulator,
             command=sys.argv,
         )
+    except Blocked as error:
+        fail(f"{error}: start one, see sysone drive doctor", BLOCKED)
     except (RunError, WireError, ValueError, OSError) as error:
         fail(error, BAD_CONFIG)
     server = None
@@ -217,7 +268,9 @@ def run(
                 "conversion see the route mirrored; "
                 f"--gps-model {DEFAULT_MODEL} gives them what they expect"
             )
-        made = Run(options, server, progress)
+        if server_backend is not None and scripts_of(file):
+            progress.note("actor scripts beside the route file are of the embedded backend: unused")
+        made = Run(options, server, progress, make_backend=partial(_simulator, server_backend))
         stop_on_signals(made)
         try:
             code = made.execute()
@@ -236,6 +289,13 @@ def run(
         summary = json.loads((out / "summary.json").read_bytes())
         typer.echo(table(all_results(out), summary))
     raise typer.Exit(code)
+
+
+def _simulator(made: "Backend | None") -> "Backend":
+    """The server's backend, or the embedded world."""
+    from sysone.drive.embedded import EmbeddedBackend
+
+    return EmbeddedBackend() if made is None else made
 
 
 def _seeds(text: str) -> list[int]:

@@ -7,6 +7,7 @@ import typer
 
 DIFFERS = 1
 USAGE = 2
+BLOCKED = 4
 BAD_CONFIG = 10
 PORTS = 11
 VERSION = 12

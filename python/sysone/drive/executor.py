@@ -22,7 +22,7 @@ from sysone.drive.inject import Fault, Injector
 from sysone.drive.planning import DensePlan, densify
 from sysone.drive.profiles import PROFILES
 from sysone.drive.protocol import RouteStart
-from sysone.drive.routeline import Moment
+from sysone.drive.routeline import Moment, RoutePoint
 from sysone.drive.routes import Route
 from sysone.drive.score import Event, RouteScore, score_route, with_failure
 from sysone.drive.ticks import TickRecord, TickStore
@@ -103,39 +103,40 @@ def drive_route(
         KeyboardInterrupt: ``stopping`` said so.
     """
     began = time.monotonic()
-    plan = densify(route.waypoints, setup.road_map)
     store = TickStore()
     profile = PROFILES[config.profile]
     failure: str | None = None
     note = ""
-    watch(0, 0.0, "loading")
-    backend.load(setup, plan.points)
-    first = plan.points[0]
-    watch(0, 0.0, "spawning")
-    backend.spawn_ego(first.x, first.y, first.z + SPAWN_LIFT_M, first.yaw)
-    backend.attach(config.sensors)
-    watch(0, 0.0, "warmup")
-    reading = backend.warmup()
-    line = plan.line
-    criteria = Criteria(
-        line,
-        setup.road_map,
-        backend.boxes(),
-        profile,
-        half_length=backend.ego().half_length,
-        completion=config.completion,
-        tick_cap=config.tick_cap,
-        max_game_time_s=config.max_game_time_s if config.profile == "per_tick" else None,
-    )
-    injector = Injector(list(config.faults), attempt)
-    start = _start(route, plan, setup, backend, config, repetition, attempt)
-    _check_gps(plan, start, setup, reading, config.sensors.gnss_noise_deg)
+    plan: DensePlan | None = None
+    criteria: Criteria | None = None
     reason_of = {
         AgentGone: "Agent crashed",
         AgentCrashed: "Agent crashed",
         SimulationCrashed: "Simulation crashed",
     }
     try:
+        watch(0, 0.0, "loading")
+        plan = densify(route.waypoints, setup.road_map)
+        backend.load(setup, plan.points)
+        first = plan.points[0]
+        watch(0, 0.0, "spawning")
+        backend.spawn_ego(first.x, first.y, first.z + SPAWN_LIFT_M, first.yaw)
+        backend.attach(config.sensors)
+        watch(0, 0.0, "warmup")
+        reading = backend.warmup()
+        criteria = Criteria(
+            plan.line,
+            setup.road_map,
+            backend.boxes(),
+            profile,
+            half_length=backend.ego().half_length,
+            completion=config.completion,
+            tick_cap=config.tick_cap,
+            max_game_time_s=config.max_game_time_s if config.profile == "per_tick" else None,
+        )
+        injector = Injector(list(config.faults), attempt)
+        start = _start(route, plan, setup, backend, config, repetition, attempt)
+        _check_gps(plan, start, setup, reading, config.sensors.gnss_noise_deg)
         try:
             driver.begin(start, plan, backend, setup)
         except AgentRefused as error:
@@ -150,8 +151,12 @@ def drive_route(
         if failure is None:
             _loop(route, criteria, store, backend, driver, injector, watch, stopping, keep)
     except (AgentGone, AgentCrashed, SimulationCrashed) as error:
-        failure = reason_of[type(error)]
+        failure = next(text for kind, text in reason_of.items() if isinstance(error, kind))
         note = str(error)
+    if plan is None or criteria is None:
+        return _never_begun(
+            route, plan, config, driver.name, failure or "Simulation crashed", note, began
+        )
     if criteria.end == "tick_cap":
         failure = "TickRuntime"
     scores = {
@@ -171,6 +176,40 @@ def drive_route(
         wall_s=time.monotonic() - began,
         agent=driver.name,
         late_answers=getattr(getattr(driver, "server", None), "late", 0),
+        warnings=[*route.warnings, *plan.warnings],
+    )
+
+
+def _never_begun(
+    route: Route,
+    plan: DensePlan | None,
+    config: DriveConfig,
+    agent: str,
+    failure: str,
+    note: str,
+    began: float,
+) -> Outcome:
+    """An attempt whose simulator failed before the first tick: no ticks, no completion."""
+    if plan is None:
+        points = [RoutePoint(x, y, z, 0.0) for x, y, z in route.waypoints]
+        plan = DensePlan(points, [], frozenset())
+    scores = {
+        name: with_failure(
+            score_route(route.id, TickStore(), plan.line.length, None, False, [], name), failure
+        )
+        for name in dict.fromkeys([config.profile, "bench2drive", "per_tick"])
+    }
+    return Outcome(
+        route=route,
+        plan=plan,
+        store=TickStore(),
+        scores=scores,
+        events=[],
+        end=failure,
+        failure=failure,
+        note=note,
+        wall_s=time.monotonic() - began,
+        agent=agent,
         warnings=[*route.warnings, *plan.warnings],
     )
 

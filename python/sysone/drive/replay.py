@@ -208,9 +208,10 @@ class ReplayBackend:
             return self.road_map.geolocate(x, y, z)
         return *carla_to_gps(x, y, *self.road_map.reference, model=self.setup.gps_model), z
 
-    def destroy(self) -> None:
+    def destroy(self) -> str:
         """To the end of the record: nothing can be ticked any more."""
         self.index = len(self.store)
+        return ""
 
     def close(self) -> None:
         """Nothing to stop."""

@@ -71,7 +71,14 @@ def table(results: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> s
         f"{name} {summary[name]:.2f} %" for name in ("sr_completed", "sr_bench2drive", "sr_full")
     )
     speed = f"{summary['sim_fps']:g} ticks/s, {summary['realtime_factor']:g} x real time"
-    return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1], f"{rates}  ({speed})"])
+    published = ", ".join(
+        f"{name.upper()} {one['sim_fps']:g} ticks/s, {one['realtime_factor']:g} x"
+        for name, one in summary.get("speed_baselines", {}).items()
+    )
+    tail = [f"{rates}  ({speed})"]
+    if published:
+        tail.append(f"published for CARLA servers, no agent: {published}")
+    return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1], *tail])
 
 
 def counted(score: RouteScore) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from sysone.drive.agents import AgentRefused, AgentSocketServer
-from sysone.drive.backend import Backend, Setup
+from sysone.drive.backend import Backend, Setup, SimulationCrashed
 from sysone.drive.drivers import AutopilotDriver, Driver, SocketDriver, StubDriver
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import Outcome, drive_route
@@ -25,6 +25,7 @@ from sysone.drive.results import (
 from sysone.drive.routes import Route
 from sysone.drive.run_options import RunOptions
 from sysone.drive.runlog import RunLog
+from sysone.drive.serverside import Blocked, await_server
 from sysone.runs.atomic import write_json
 from sysone.runs.directory import RunDirectory, versions
 from sysone.runs.errors import RunError, unwritable
@@ -33,6 +34,9 @@ from sysone.runs.progress import Progress
 
 ATTEMPTS: Final = 3
 HEARTBEAT_EVERY_S: Final = 0.5
+SERVER_RESTARTS: Final = 3
+"""So often in a row a server may be lost and come back without a drive that ends by itself."""
+BLOCKED: Final = 4
 NO_AGENT: Final = 13
 AGENT_FAILED: Final = 14
 INTERRUPTED: Final = 130
@@ -71,6 +75,7 @@ class Run:
         """Name of the model whose drives are there already."""
         self._stop = threading.Event()
         self._beat_s = 0.0
+        self._restarts = 0
 
     def stop(self) -> None:
         """Finish the tick and save what there is."""
@@ -105,13 +110,26 @@ class Run:
                 self.log.state("aborted", self.agent)
                 self.progress.note("interrupted; the same command goes on where this ended")
                 return INTERRUPTED
+            except Blocked as error:
+                self.log.state("blocked", self.agent)
+                self.progress.note(f"blocked: {error}; the same command goes on where this ended")
+                return BLOCKED
             return code
 
     def _execute(self) -> int:
+        backend = self.make_backend()
+        try:
+            return self._execute_on(backend)
+        finally:
+            backend.close()
+
+    def _execute_on(self, backend: Backend) -> int:
         options = self.options
         jobs = options.jobs()
         left = [job for job in jobs if not self._is_done(job)]
         self._tell_saved([job for job in jobs if job not in left])
+        if left:
+            self._await_server(backend)
         self.log.state("agent_wait", self.agent)
         if left and self.server is not None and not self._wait_for_agent(options.agent_wait_s):
             if options.fallback != "autopilot":
@@ -119,25 +137,23 @@ class Run:
                 return NO_AGENT
             self._fall_back()
             left = [job for job in jobs if not self._is_done(job)]
-        self.model = next(iter(self._agents() - {"autopilot"}), None)
+        self.model = next(iter(self._agents() - {"autopilot", "socket"}), None)
         self.log.state("running", self.agent)
         task = self.progress.task("drives", total=len(jobs))
         task.update(len(jobs) - len(left))
-        backend = self.make_backend()
-        backend.open()
         refused = False
-        try:
-            for job in left:
-                result = self._drive(job, backend)
-                # only now: a simulator may abort while it cleans up, and the result is safe
-                backend.destroy()
-                refused = refused or result["failure"] in (
-                    "Agent couldn't be set up",
-                    "Agent crashed",
-                )
-                task.advance(1, f"{job.key}: {result['record']['status']}")
-        finally:
-            backend.close()
+        for job in left:
+            result = self._drive(job, backend)
+            # only now: a simulator may abort while it cleans up, and the result is safe
+            note = backend.destroy()
+            if note:
+                self.log.event("cleaned", job, int(result["attempt"]), note=note)
+                self._revive(backend)
+            refused = refused or result["failure"] in (
+                "Agent couldn't be set up",
+                "Agent crashed",
+            )
+            task.advance(1, f"{job.key}: {result['record']['status']}")
         task.finish()
         self.log.state("summarising", self.agent)
         results = [r for job in jobs if (r := read_result(job.folder(options.out))) is not None]
@@ -160,6 +176,8 @@ class Run:
             attempt = self.log.attempts.get(job.key, 0)
             self.log.event("queued", job, attempt)
             outcome = self._attempt(route, job, attempt, backend)
+            if outcome.failure != "Simulation crashed":
+                self._restarts = 0
             if outcome.failure in REPEATED and attempt + 1 < ATTEMPTS:
                 self.log.event("failed", job, attempt, reason=outcome.failure, note=outcome.note)
                 self.progress.note(
@@ -167,13 +185,49 @@ class Run:
                 )
                 self.log.attempts[job.key] = attempt + 1
                 self.log.state("running", self.agent)
+                if outcome.failure == "Simulation crashed":
+                    self._revive(backend)
                 if outcome.failure == "Agent crashed" and self.server is not None:
                     if not self.server.connected and not self._wait_for_agent(options.reconnect_s):
                         return self._save(job, outcome, attempt)
                 else:
                     self._pause(options.attempt_pause_s)
                 continue
-            return self._save(job, outcome, attempt)
+            result = self._save(job, outcome, attempt)
+            if outcome.failure == "Simulation crashed":
+                self._revive(backend)
+            return result
+
+    def _await_server(self, backend: Backend) -> None:
+        self.log.state("preflight", self.agent)
+        await_server(
+            backend,
+            self.options.server_wait_s,
+            self.progress.note,
+            stopped=self._stop.is_set,
+            sleep=self.sleep,
+        )
+        self.log.state("server_up", self.agent)
+
+    def _revive(self, backend: Backend) -> None:
+        """After a crash, is the server still there? Its restarts are counted apart from attempts.
+
+        Raises:
+            Blocked: it is lost, and came back too often without a drive that ended by itself.
+        """
+        try:
+            backend.open()
+            return
+        except SimulationCrashed as error:
+            note = str(error)
+        if self._restarts >= SERVER_RESTARTS:
+            raise Blocked(
+                f"the server was lost after {self._restarts} restarts without a drive that ended "
+                f"by itself ({note})"
+            )
+        self._restarts += 1
+        self._await_server(backend)
+        self.log.state("running", self.agent)
 
     def _attempt(self, route: Route, job: Job, attempt: int, backend: Backend) -> Outcome:
         options = self.options
@@ -252,6 +306,7 @@ class Run:
             attempt=attempt,
             profile=options.config.profile,
             tick_json=options.tick_json,
+            backend=options.backend,
         )
         if outcome.agent not in ("socket", "autopilot"):
             self.model = outcome.agent

@@ -12,6 +12,8 @@ from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import Route
 
 ATTEMPT_PAUSE_S: Final = 10.0
+SERVER_WAIT_S: Final = 240.0
+"""A watchdog needs 15 + 30 s to notice a lost server, 5 s to stop it and 180 s to start it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,9 @@ class RunOptions:
     on_timeout: str = "hold"
     max_timeouts: int = 3
     attempt_pause_s: float = ATTEMPT_PAUSE_S
+    server_wait_s: float = SERVER_WAIT_S
+    backend: str = "embedded"
+    """Who simulates, with a server's version: drives of two are never mixed."""
     command: Sequence[str] = ()
 
     def jobs(self) -> list[Job]:
@@ -58,6 +63,7 @@ class RunOptions:
         return {
             "routes_sha256": hashlib.sha256(self.routes_file.read_bytes()).hexdigest(),
             "map_sha256": hashlib.sha256(self.road_map.text.encode()).hexdigest(),
+            "backend": self.backend,
             "profile": config.profile,
             "dt": config.dt,
             "sensors": {**config.sensors.wire(), "camera": config.sensors.camera},

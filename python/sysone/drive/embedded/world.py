@@ -369,10 +369,11 @@ class EmbeddedBackend:
         lat, lon = carla_to_gps(x, y, *self.road_map.reference, model=self.setup.gps_model)
         return lat, lon, z
 
-    def destroy(self) -> None:
+    def destroy(self) -> str:
         """Everything on the route goes."""
         self.bicycle = None
         self.scripted, self.followers, self.added = [], [], []
+        return ""
 
     def close(self) -> None:
         """Nothing to stop."""
