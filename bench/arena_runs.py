@@ -10,13 +10,14 @@ from sysone.arena import lineup, match, sources
 from sysone.arena.batch import worker
 from sysone.arena.batch.jobs import jobs_of
 from sysone.arena.batch.options import resolve
-from sysone.arena.batch.scheduler import Interrupts, Scheduler
+from sysone.arena.batch.scheduler import Scheduler
 from sysone.arena.batch.store import Store
 from sysone.arena.engine import TEAMS, Setup
 from sysone.arena.isolation import Isolation
 from sysone.arena.isolation.base import TrustedLocal
 from sysone.arena.isolation.bubblewrap import Bubblewrap, unavailable
 from sysone.executors import LocalExecutor
+from sysone.runs.interrupts import Interrupts
 
 SECONDS = 60
 GAMES = 4

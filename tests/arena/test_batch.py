@@ -9,7 +9,7 @@ import pytest
 
 from sysone.arena.batch.jobs import Job, jobs_of, read_jobs
 from sysone.arena.batch.options import Options, resolve
-from sysone.arena.batch.scheduler import Interrupts, Scheduler
+from sysone.arena.batch.scheduler import Scheduler
 from sysone.arena.batch.store import RefusedError, Store, is_used, stored
 from sysone.arena.batch.summary import latest, summarise, wilson
 from sysone.arena.batch.worker import Assignment
@@ -17,6 +17,7 @@ from sysone.arena.errors import ArenaError
 from sysone.arena.isolation.base import TrustedLocal
 from sysone.executors import Finished
 from sysone.runs import jsonl
+from sysone.runs.interrupts import Interrupts
 
 PAIR = {"red": "std_2027_rush", "blue": "std_2027_hold", "isolation": "none", "workers": 2}
 

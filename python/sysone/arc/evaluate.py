@@ -10,6 +10,7 @@ from sysone.arc.jobs import MODELS, Job, Options, play_job, read_json
 from sysone.arc.report import meta, summary_of
 from sysone.executors import Engine, Finished, collect, executor_of
 from sysone.runs.atomic import write_json
+from sysone.runs.directory import differences
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
 
@@ -53,11 +54,7 @@ class Evaluation:
             return 0
         old = read_json(self.out)
         then, now = old.get("meta", {}).get("config", {}), self.report["meta"]["config"]
-        differing = [
-            f"{key} was {then.get(key)!r}, now {now[key]!r}"
-            for key in now
-            if then.get(key) != now[key]
-        ]
+        differing = differences({key: then.get(key) for key in now}, now)
         if differing:
             raise RunError(f"{self.out} was made with other options: {'; '.join(differing)}")
         self._take(self.policy, old.get("games", {}))

@@ -17,13 +17,14 @@ import typer
 from sysone.arena.batch import worker
 from sysone.arena.batch.jobs import Job, jobs_of, read_jobs, season_of_map
 from sysone.arena.batch.options import CHOICES, Options, resolve
-from sysone.arena.batch.scheduler import Interrupts, Scheduler
+from sysone.arena.batch.scheduler import Scheduler
 from sysone.arena.batch.store import RefusedError, Store, is_used, stored
 from sysone.arena.batch.worker import Assignment
 from sysone.arena.errors import ArenaError
 from sysone.arena.isolation import Isolation, UnavailableError, choose
 from sysone.arena.json_options import object_of
 from sysone.executors import EngineError, Executor, LocalExecutor, executor_of
+from sysone.runs.interrupts import Interrupts
 from sysone.runs.progress import Progress
 
 NOT_OK = 1

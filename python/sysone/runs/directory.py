@@ -1,11 +1,8 @@
 """A run's folder: one process at a time, and a manifest that says what made its files."""
 
-import fcntl
 import json
 import os
 import platform
-import socket
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
@@ -14,7 +11,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from sysone.runs.atomic import dumps, write_json
-from sysone.runs.errors import RunError, unreadable, unwritable
+from sysone.runs.errors import RunError, unreadable
+from sysone.runs.lock import Lock
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
@@ -43,7 +41,7 @@ class RunDirectory:
         resume: bool = False,
     ) -> None:
         self.path = Path(path)
-        self._lock = _take_lock(self.path, command)
+        self._lock = Lock(self.path / LOCK, command)
         try:
             self.manifest = self._open_manifest(list(command), settings, resume)
         except BaseException:
@@ -61,10 +59,7 @@ class RunDirectory:
 
     def close(self) -> None:
         """Let another process have the folder."""
-        if self._lock >= 0:
-            # The lock file stays: removing it would let two processes lock two different files.
-            descriptor, self._lock = self._lock, -1
-            os.close(descriptor)
+        self._lock.close()
 
     def __enter__(self) -> Self:
         return self
@@ -152,41 +147,3 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str =
 
 def _shown(value: Any) -> str:
     return "absent" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
-
-
-def _take_lock(folder: Path, command: Sequence[str]) -> int:
-    path = folder / LOCK
-    descriptor = -1
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # The descriptor is not inherited, so a child that outlives us does not hold the lock.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        holder = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "command": " ".join(command) or sys.argv[0],
-            "since": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, dumps(holder).encode() + b"\n", 0)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise RunError(f"{folder} is in use by {_holder(path)}") from error
-    except OSError as error:
-        if descriptor >= 0:
-            os.close(descriptor)
-        raise unwritable(path, error) from error
-    return descriptor
-
-
-def _holder(path: Path) -> str:
-    """Who wrote the lock file; the holder may not have done so yet."""
-    try:
-        holder = json.loads(path.read_bytes())
-        return (
-            f"process {holder['pid']} on {holder['host']} "
-            f"({holder['command']}, since {holder['since']})"
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process"

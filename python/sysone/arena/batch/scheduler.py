@@ -1,10 +1,8 @@
 """Plays a run's games on an executor, and keeps each result the moment it is there."""
 
-import signal
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sysone.arena.batch import worker
@@ -16,36 +14,12 @@ from sysone.arena.batch.worker import Assignment
 from sysone.arena.isolation.base import Isolation
 from sysone.arena.match import Limits
 from sysone.executors import ATTEMPTS, EngineError, Executor, Finished
+from sysone.runs.interrupts import Interrupts
 
 REAP_S: Final = 5.0
 """After an interrupt, games that have not ended by then are killed."""
 TICK_S: Final = 2.0
 """Between two lines of progress."""
-
-
-class Interrupts:
-    """SIGINT and SIGTERM: the first asks, the second insists."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.number = 0
-
-    @contextmanager
-    def caught(self) -> Iterator["Interrupts"]:
-        """Count signals instead of ending."""
-        before = {
-            number: signal.signal(number, self._handle)
-            for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        try:
-            yield self
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _handle(self, number: int, frame: object) -> None:
-        self.count += 1
-        self.number = self.number or number
 
 
 class Scheduler:

@@ -12,11 +12,8 @@ For an output of one game, ``X.json`` is its replay and the rest is in ``X.run/`
 """
 
 import contextlib
-import fcntl
 import json
-import os
 import platform
-import socket
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,9 +26,10 @@ from sysone.arena.batch.jobs import Job
 from sysone.arena.batch.options import FREE, Options
 from sysone.arena.batch.summary import latest
 from sysone.executors import processors
-from sysone.runs import RunError, jsonl
+from sysone.runs import jsonl
 from sysone.runs.atomic import write_json
 from sysone.runs.directory import differences
+from sysone.runs.lock import Lock, LockedError
 
 FORMAT = "arena-run-v1"
 RUN = "run.json"
@@ -103,7 +101,10 @@ class Store:
         self.output = output
         self.folder = folder_of(output)
         self.single = output.suffix == ".json"
-        self._lock = _lock(self.folder)
+        try:
+            self._lock = Lock(self.folder / LOCK, argv)
+        except LockedError as error:
+            raise RefusedError("locked", str(error)) from error
         try:
             run = self._run(options, jobs, argv, isolation)
             if before is not None:
@@ -117,7 +118,7 @@ class Store:
             )
             self._writer = jsonl.JsonlWriter(self.folder / RESULTS, durable=True)
         except BaseException:
-            os.close(self._lock)
+            self._lock.close()
             raise
 
     def replay_path(self, index: int) -> Path:
@@ -142,7 +143,7 @@ class Store:
         with contextlib.suppress(OSError):
             (self.folder / "logs").rmdir()  # where no log was kept
         self._writer.close()
-        os.close(self._lock)
+        self._lock.close()
 
     def __enter__(self) -> Self:
         return self
@@ -206,25 +207,3 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
             texts.append(f"jobs were {len(before['jobs'])}, now {len(now['jobs'])}")
     if texts:
         raise RefusedError("resume_mismatch", f"the run was another one: {'; '.join(texts)}")
-
-
-def _lock(folder: Path) -> int:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise RunError(f"cannot write {folder}: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = "another process"
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            told = json.loads(os.pread(descriptor, 4096, 0))
-            holder = f"process {told['pid']} on {told['host']}"
-        os.close(descriptor)
-        raise RefusedError("locked", f"{folder} is in use by {holder}") from None
-    os.ftruncate(descriptor, 0)
-    os.pwrite(
-        descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0
-    )
-    return descriptor
