@@ -16,6 +16,7 @@ PYBIND11_MODULE(_arena, m, py::mod_gil_not_used()) {
     py::register_exception<RulesError>(m, "RulesError", PyExc_ValueError);
     python::register_numbers(m);
     python::register_match(m);
+    python::register_batch(m);
     m.def(
         "seccomp_filter",
         [] {

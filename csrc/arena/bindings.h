@@ -8,5 +8,6 @@ namespace sysone::arena::python {
 
 void register_numbers(pybind11::module_& m);
 void register_match(pybind11::module_& m);
+void register_batch(pybind11::module_& m);
 
 }  // namespace sysone::arena::python

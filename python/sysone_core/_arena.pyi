@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 VERSION: Final[str]
 SOURCES_SHA256: Final[str]
@@ -7,6 +7,12 @@ TICKS_PER_SECOND: Final[int]
 
 class RulesError(ValueError):
     """Rules or line-ups that the core cannot play."""
+
+OWN_COLUMNS: Final[int]
+MATE_COLUMNS: Final[int]
+ENEMY_COLUMNS: Final[int]
+GLOBAL_COLUMNS: Final[int]
+ORDERS: Final[int]
 
 def isqrt(value: int) -> int:
     """Floor of the square root of a 64-bit number."""
@@ -109,6 +115,42 @@ class Simulator:
         """-1 none, 0 red, 1 blue."""
     @property
     def reason(self) -> str: ...
+
+class SimBatch:
+    """Many matches on threads, over arrays of the caller."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        red: Sequence[tuple[int, int]],
+        blue: Sequence[tuple[int, int]],
+        arrays: dict[str, Any],
+        *,
+        envs: int,
+        threads: int,
+        rows: int,
+        duration_ticks: int,
+        deck: bool,
+        action_repeat: int,
+        max_steps: int,
+        score: bool,
+        score_scale: float,
+        autoreset: str,
+        digests: bool,
+        bots: tuple[str, str],
+        driven: tuple[bool, bool],
+        scenario: str,
+    ) -> None: ...
+    def reset(self, envs: Sequence[int]) -> None:
+        """Begin episodes with the seeds in their array."""
+    def step(self) -> None:
+        """Advance every environment that is not over."""
+    def digests(self, env: int, last: bool = False) -> bytes:
+        """The tick digests of an environment's episode, or of the one before it: uint64."""
+    def observe(self, env: int, team: int) -> bytes:
+        """The observation's JSON."""
+    def can(self, team: int, row: int, order: int) -> bool:
+        """Whether a row's robot is of a kind that can do this."""
 
 def seccomp_filter() -> bytes:
     """The BPF program that strategies are held by; empty where there is none."""

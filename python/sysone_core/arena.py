@@ -5,11 +5,17 @@ every machine. Texts are UTF-8 JSON; the rules' text is made by `sysone.arena.ru
 """
 
 from sysone_core._arena import (
+    ENEMY_COLUMNS,
+    GLOBAL_COLUMNS,
+    MATE_COLUMNS,
+    ORDERS,
+    OWN_COLUMNS,
     SOURCES_SHA256,
     TICKS_PER_SECOND,
     VERSION,
     Rules,
     RulesError,
+    SimBatch,
     Simulator,
     atan2,
     cosine,
@@ -22,11 +28,17 @@ from sysone_core._arena import (
 )
 
 __all__ = [
+    "ENEMY_COLUMNS",
+    "GLOBAL_COLUMNS",
+    "MATE_COLUMNS",
+    "ORDERS",
+    "OWN_COLUMNS",
     "SOURCES_SHA256",
     "TICKS_PER_SECOND",
     "VERSION",
     "Rules",
     "RulesError",
+    "SimBatch",
     "Simulator",
     "atan2",
     "cosine",
