@@ -8,6 +8,7 @@
 ## make dist-check  the same, and the wheel plays one seed in an empty environment
 ## make learn-check  tests of what trains models or runs large ones, with PyTorch and transformers
 ## make cluster-check  tests of --engine ray, on two Ray nodes of this machine
+## make view-check  the viewer in a real Chromium, which is installed where it may be
 ## make drive-proof  fifty kill -9, two million mutated lines, and the drive tests with and without carla
 ## make drive-carla  map queries, GPS and criteria of drive through the real carla client
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
@@ -26,7 +27,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak learn-check cluster-check arena-proof drive-carla drive-kit drive-proof clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak learn-check cluster-check view-check arena-proof drive-carla drive-kit drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -94,6 +95,18 @@ build/kaggle: $(STAMPS)/build
 	$@/bin/python -m pip install -q --no-deps "kaggle-environments==1.33.2" 2>/dev/null \
 	  && $@/bin/python -m pip install -q numpy jsonschema requests flask click pyyaml pydantic 2>/dev/null \
 	  || { echo "kaggle-environments is not to be had: its comparison is left out"; rm -rf $@/bin; }
+
+# Without a browser the tests are skipped.
+$(STAMPS)/view: $(STAMPS)/test
+	$(PIP) install -q -c constraints.txt --group view
+	@command -v chromium >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -q && DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -qy --no-install-recommends chromium >/dev/null; } || true
+	@touch $@
+
+view-check: $(STAMPS)/install $(STAMPS)/view
+	$(BIN)/python -m pytest -q tests/viewer/test_browser.py $(ARGS)
 
 bench: $(STAMPS)/install $(STAMPS)/test build/kaggle
 	$(BIN)/python -m bench

@@ -29,6 +29,7 @@ WORLDS = {
     "arc": World("sysone.arc.cli", "An offline, honest test track for ARC-AGI-3 agents.", "arc"),
     "drive": World("sysone.drive.cli", "Driving models, scored as Bench2Drive does."),
     "arena": World("sysone.arena.cli", "Robot matches, replays, rules and strategies."),
+    "view": World("sysone.viewer.cli", "Look at what any of them left behind, in a local page."),
     "serve": World("sysone.systemone.cli", "Serve decisions over HTTP."),
     "train-heads": World("sysone.systemone.cli", "Train heads on labelled questions.", "train"),
     "train-general": World(

@@ -411,6 +411,23 @@ def replay_export(
             target.close()
 
 
+@app.command()
+def play(
+    file: Annotated[Path, typer.Argument(help="A replay, or the directory of a run.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: choose one.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Start no browser.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="OUT.html", help="Write one file instead.")
+    ] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Simulate it again first.")] = False,
+) -> None:
+    """Show a replay or a run in a local page, as `sysone view` does."""
+    # the one door from a world to the viewer, which knows the worlds
+    from sysone.viewer.cli import show
+
+    show([file], port, no_open=no_open, html=html, verify=verify)
+
+
 def repaired(file: Path) -> Path:
     """The replay made of a spool; ``file`` is the spool, or the replay that it belongs to."""
     if file.name.endswith(records.SPOOL_SUFFIX):

@@ -1,0 +1,1 @@
+"""One viewer for all worlds: a local page, or one file, that shows what a run left behind."""

@@ -1,0 +1,112 @@
+"""What a path holds: told by what is written in it, never by its name alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from sysone.runs.errors import RunError
+from sysone.viewer.document import Opened
+from sysone.viewer.reading import first_line, object_in, read_file, read_object
+
+SHOWN: Final = (
+    "T-Rex recordings, results, sweeps and comparisons; ARC traces, reports and comparisons; "
+    "drives and drive runs; arena replays and runs"
+)
+
+
+def open_paths(paths: Sequence[Path], *, verify: bool = False) -> Opened:
+    """What some paths hold; several must be T-Rex recordings, which are shown beside each other.
+
+    Raises:
+        RunError: there is nothing that can be shown; the text says what is there.
+    """
+    if len(paths) == 1:
+        return open_path(paths[0], verify=verify)
+    from sysone.viewer import trex
+
+    for path in paths:
+        if path.is_dir() or not is_recording(read_head(path)):
+            raise RunError(
+                f"{path} is no T-Rex recording: only recordings are shown beside each other"
+            )
+    return trex.opened(paths)
+
+
+def open_path(path: Path, *, verify: bool = False) -> Opened:
+    """What one path holds (see `open_paths`)."""
+    if not path.exists():
+        raise RunError(f"{path} is not there")
+    if path.is_dir():
+        return _open_folder(path)
+    return _open_file(path, verify)
+
+
+def read_head(path: Path) -> bytes:
+    """The beginning of a file."""
+    return read_file(path)[:65536]
+
+
+def is_recording(raw: bytes) -> bool:
+    """Whether a text begins as a T-Rex recording does."""
+    head = first_line(raw)
+    return head is not None and head.get("is") == "start"
+
+
+def _open_file(path: Path, verify: bool) -> Opened:
+    from sysone.viewer import arena, trex, trex_reports
+
+    raw = read_file(path)
+    if not raw.strip():
+        raise RunError(f"{path} is empty")
+    head = first_line(raw)
+    if head is not None and head.get("is") == "start":
+        return trex.opened([path])
+    found = head if head is not None and _is_known_line(head) else object_in(path, raw)
+    match _kind_of(found):
+        case "arena replay":
+            return arena.opened(path, verify_now=verify)
+        case "results" | "sweep" | "comparison" as kind:
+            return trex_reports.opened(path, kind)
+        case "arena run":
+            return arena.run_opened(path.parent)
+    raise _unknown(path, found)
+
+
+def _is_known_line(head: dict[str, Any]) -> bool:
+    return "spool" in head or ("v" in head and "game_id" in head) or "schema" in head
+
+
+def _kind_of(found: dict[str, Any]) -> str:
+    if str(found.get("format", "")).startswith("arena-replay-"):
+        return "arena replay"
+    if found.get("format") in ("arena-run-v1", "arena-summary-v1"):
+        return "arena run"
+    if isinstance(found.get("summary"), dict) and isinstance(found.get("results"), list):
+        return "results"
+    if isinstance(found.get("grid"), dict) and isinstance(found.get("points"), list):
+        return "sweep"
+    if isinstance(found.get("differences"), list) and "seeds" in found:
+        return "comparison"
+    return ""
+
+
+def _unknown(path: Path, found: dict[str, Any]) -> RunError:
+    said = found.get("format")
+    what = f"its format is {said!r}" if isinstance(said, str) else f"its keys are {_some(found)}"
+    return RunError(f"{path} is nothing that can be shown: {what}. There are views of {SHOWN}")
+
+
+def _some(found: dict[str, Any]) -> str:
+    names = [str(key)[:40] for key in list(found)[:6]]
+    return ", ".join(names) or "none"
+
+
+def _open_folder(folder: Path) -> Opened:
+    from sysone.viewer import arena
+
+    run = folder / "run.json"
+    if run.is_file():
+        found = read_object(run)
+        if found.get("format") == "arena-run-v1":
+            return arena.run_opened(folder)
+    raise RunError(f"{folder} holds nothing that can be shown. There are views of {SHOWN}")
