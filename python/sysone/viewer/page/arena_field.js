@@ -194,8 +194,8 @@ export function drawBars(g, width, teams, badges, colours, time) {
     g.fillStyle = colours.muted;
     g.textAlign = red ? "left" : "right";
     const words = [`${t("coins")} ${team.coins}`, `${t("damage")} ${team.attack_damage}`, `${t("tech")} ${team.tech_level}`];
-    const wide = reach > 330;
-    g.fillText((wide ? [team.name, ...words] : words.slice(0, 2)).join("  ·  "), x(reach), 44);
+    const shown = reach > 330 ? [team.name, ...words] : reach > 210 ? words : words.slice(0, 1);
+    g.fillText(shown.join("  ·  "), x(reach), 44);
     g.textAlign = red ? "left" : "right";
     let at = 0;
     for (const [name, sign] of BADGES) {

@@ -89,6 +89,8 @@ export function trexView(doc, context) {
 
   view.draw = (g, width, height, time, colours) => {
     const each = height / shown.length;
+    g.fillStyle = colours.line;
+    for (let k = 1; k < shown.length; k++) g.fillRect(0, k * each, width, 1);
     shown.forEach((lane, k) => drawLane(g, lane, k * each, width, each, time, colours));
     if (view.replaying && time < view.replaying.until) {
       g.fillStyle = colours.bad;
@@ -115,11 +117,9 @@ export function trexView(doc, context) {
     const strip = 26, below = height > 230 ? 78 : 46;
     const scale = Math.min(width / WIDTH, (height - strip - below) / HEIGHT);
     const left = (width - WIDTH * scale) / 2;
+    const spare = height - strip - below - HEIGHT * scale;
+    if (spare > 0) top += spare / 2;
     const status = statuses[columns.status[at]];
-    if (top > 0) {
-      g.fillStyle = colours.line;
-      g.fillRect(0, top, width, 1);
-    }
     g.font = "600 13px system-ui, sans-serif";
     g.textAlign = "left";
     g.fillStyle = colours.ink;
@@ -135,7 +135,7 @@ export function trexView(doc, context) {
     g.scale(scale, scale);
     drawGame(g, lane, at, frame, status, colours);
     g.restore();
-    drawDecision(g, lane, 12, top + strip + HEIGHT * scale + 6, width - 24, height - strip - HEIGHT * scale - 10,
+    drawDecision(g, lane, 12, top + strip + HEIGHT * scale + 6, width - 24, below - 4,
       frame, last, out, colours);
   }
 
