@@ -13,18 +13,21 @@ from sysone.arc.cli_common import (
     NOTHING_PLAYED,
     USAGE,
     Backend,
+    Checkpoint,
     ConfigFile,
     Environments,
     Policy,
     Rules,
     System1Address,
     System1Model,
+    System2Address,
     fail,
     needed_model,
     warm,
     words,
 )
 from sysone.arc.cli_games import fetch_games, games_app, list_games
+from sysone.arc.cli_learn import add_learning
 from sysone.arc.cli_look import mask, play, trace
 from sysone.executors.options import EngineChoice, EngineOption, RayAddressOption, check
 from sysone.runs.atomic import dumps
@@ -75,15 +78,11 @@ def evaluate(
     backend: Annotated[
         Backend | None, typer.Option(help="What runs a checkpoint  [default: auto]")
     ] = None,
-    checkpoint: Annotated[
-        str, typer.Option(metavar="DIR", help="A trained System-1; none can be read yet.")
-    ] = "",
+    checkpoint: Checkpoint = "",
     no_checkpoint: Annotated[
-        bool, typer.Option("--no-checkpoint", help="Fresh weights; no backend has any yet.")
+        bool, typer.Option("--no-checkpoint", help="Fresh weights that nothing has trained.")
     ] = False,
-    system2: Annotated[
-        str, typer.Option(metavar="URL", help="A model that is asked rarely; not here yet.")
-    ] = "",
+    system2: System2Address = "",
     raw_policy: Annotated[
         bool, typer.Option("--raw-policy", help="A model's probabilities without our prior.")
     ] = False,
@@ -194,7 +193,7 @@ def _options(
     **rest: Any,
 ) -> "Options":
     from sysone.arc.jobs import Options, resolve_games
-    from sysone.arc.models import resolve_policy
+    from sysone.arc.models import choose_models, make_system2
     from sysone.arc.plug import load_agent_class
 
     try:
@@ -206,13 +205,15 @@ def _options(
     if not listed:
         raise typer.BadParameter("no seed is given.", param_hint="--seeds")
     try:
-        policy = resolve_policy(wanted, settings)
+        models = choose_models(wanted, settings)
         if wanted.agent:
             load_agent_class(wanted.agent)
         if wanted.system1:
             from sysone.arc.endpoint import system1_at
 
             system1_at(wanted.system1, wanted.system1_model)
+        if wanted.system2:
+            make_system2(models)
     except RunError as error:
         fail(error, USAGE)
     return Options(
@@ -221,11 +222,9 @@ def _options(
         seeds=listed,
         max_actions=settings.hybrid.max_actions,
         time_limit_s=settings.hybrid.game_time_limit_s,
-        policy=policy,
+        policy=models.policy,
         agent=wanted.agent,
-        system1=wanted.system1,
-        system1_model=wanted.system1_model,
-        checkpoint=wanted.checkpoint,
+        models=models,
         settings=settings,
         **rest,
     )
@@ -263,19 +262,18 @@ def _evaluate(
 
 def _warn(options: "Options", progress: Progress) -> None:
     """One line where a model that is asked for will not decide."""
-    from sysone.arc.endpoint import trouble
-    from sysone.arc.jobs import MODELS
-    from sysone.arc.models import checkpoint_warning
+    from sysone.arc.models import MODELS, trouble
 
-    if options.agent or options.policy not in MODELS:
+    if options.agent:
+        return
+    if options.policy not in MODELS:
+        if options.models.note:
+            progress.note(f"{options.models.note}; the heuristic plays")
         return
     instead = "the heuristic plays in its place; the report is degraded"
-    if options.checkpoint:
-        progress.note(f"{checkpoint_warning(options.checkpoint)}; {instead}")
-    elif not options.system1:
-        progress.note(f"no System-1 is given; {instead}")
-    elif reason := trouble(options.system1, options.system1_model):
-        progress.note(f"System-1 does not answer ({reason}); where it fails {instead}")
+    reason = trouble(options.models)
+    if reason is not None:
+        progress.note(f"{reason}; {instead}")
 
 
 def _compare(first: Path, second: Path) -> None:
@@ -299,6 +297,7 @@ def list_command(environments_dir: Environments = GAMES_DIR) -> None:
     list_games(environments_dir)
 
 
+add_learning(app)
 app.command()(play)
 app.command()(trace)
 app.command()(mask)
@@ -320,6 +319,8 @@ def collect(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="[default: 0]")] = None,
     policy: Policy = None,
+    checkpoint: Checkpoint = "",
+    system2: System2Address = "",
     system1: System1Address = "",
     system1_model: System1Model = "",
     environments_dir: Environments = GAMES_DIR,
@@ -333,27 +334,34 @@ def collect(
     from sysone.arc.collect import collect as collect_traces
     from sysone.arc.config import load_config
     from sysone.arc.jobs import resolve_games
-    from sysone.arc.models import Wanted, resolve_policy
+    from sysone.arc.models import Wanted, choose_models
     from sysone.arc.practice.build import SUITE
 
     flags = {"episodes": episodes, "max_actions": max_actions, "epsilon": epsilon, "seed": seed}
     given = {key: value for key, value in flags.items() if value is not None}
-    asked = policy.value if policy is not None else ""
-    wanted = Wanted(policy=asked, system1=system1, system1_model=system1_model)
+    model_given = system1 or checkpoint
+    asked = policy.value if policy is not None else "hybrid" if model_given else "heuristic"
+    wanted = Wanted(
+        policy=asked,
+        checkpoint=checkpoint,
+        system1=system1,
+        system1_model=system1_model,
+        system2=system2,
+    )
     try:
         settings = load_config(config)
-        name = resolve_policy(wanted, settings)
+        models = choose_models(wanted, settings)
     except RunError as error:
         fail(error, USAGE)
     try:
-        needed_model(name, system1, system1_model)
+        needed_model(models)
         resolved = resolve_games(words(games or ["mock"]), environments_dir)
         chosen = msgspec.structs.replace(settings.collect, **given)
         collection = Settings(
             resolved,
-            policy=name,
-            system1=system1,
-            system1_model=system1_model,
+            policy=models.policy,
+            models=models,
+            explorer_weight=settings.hybrid.explorer_weight,
             time_limit_s=time_limit,
             **msgspec.structs.asdict(chosen),
         )

@@ -11,6 +11,7 @@ from sysone.runs.progress import Progress
 
 if TYPE_CHECKING:
     from sysone.arc.decide import System1
+    from sysone.arc.models import Chosen
 
 USAGE, DEGRADED, NOTHING_PLAYED, INTERRUPTED = 2, 3, 4, 130
 """Exit codes beside 0."""
@@ -46,7 +47,7 @@ Environments = Annotated[
 ]
 Policy = Annotated[
     PolicyName | None,
-    typer.Option(help="Who decides  [default: hybrid where a model is given, else heuristic]"),
+    typer.Option(help="Who decides  [default: hybrid; heuristic where PyTorch is missing]"),
 ]
 System1Address = Annotated[
     str,
@@ -58,6 +59,22 @@ System1Address = Annotated[
 ]
 System1Model = Annotated[
     str, typer.Option("--system1-model", metavar="NAME", help="The model's name there.")
+]
+Checkpoint = Annotated[
+    str,
+    typer.Option(
+        metavar="DIR|hf:REPO",
+        help="A trained System-1: a folder, or hf:owner/name[@folder][#revision]  "
+        "[default: the shipped one]",
+    ),
+]
+System2Address = Annotated[
+    str,
+    typer.Option(
+        "--system2",
+        metavar="URL|transformers:MODEL",
+        help="A large model that is woken rarely: an OpenAI-compatible endpoint, or in process.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0)]
 ConfigFile = Annotated[
@@ -98,20 +115,17 @@ def make_game(game: str, folder: Path, seed: int) -> Any:
     return make_env(game, SUITE if (SUITE / game).is_dir() else folder, seed=seed)
 
 
-def needed_model(policy: str, system1: str, system1_model: str) -> "System1 | None":
-    """The model that a policy asks, for commands that have no heuristic to fall back to.
+def needed_model(chosen: "Chosen") -> "System1 | None":
+    """The model that decides, for commands in which nothing may stand in for it.
 
     Raises:
         RunError: the policy needs one and none is given, or it cannot be used.
     """
-    from sysone.arc.endpoint import system1_at, trouble
+    from sysone.arc.models import MODELS, make_system1, trouble
 
-    if system1:
-        found = system1_at(system1, system1_model)
-        reason = trouble(system1, system1_model)
-        if reason is not None:
-            raise RunError(f"--system1: {reason}")
-        return found
-    if policy in (PolicyName.hybrid, PolicyName.system1):
-        raise RunError(f"--policy {policy} needs a model; --system1 URL names one")
-    return None
+    if chosen.policy not in MODELS:
+        return None
+    reason = trouble(chosen)
+    if reason is not None:
+        raise RunError(f"--policy {chosen.policy} needs a model: {reason}")
+    return make_system1(chosen)

@@ -8,6 +8,7 @@ from sysone.arc.cli_common import (
     GAMES_DIR,
     INTERRUPTED,
     USAGE,
+    Checkpoint,
     Environments,
     Policy,
     Seed,
@@ -25,6 +26,7 @@ def play(
     game: Annotated[str, typer.Argument(help="A game's id.")] = "mock0",
     environments_dir: Environments = GAMES_DIR,
     policy: Policy = None,
+    checkpoint: Checkpoint = "",
     system1: System1Address = "",
     system1_model: System1Model = "",
     max_actions: Annotated[int, typer.Option(min=1, help="Actions.")] = 200,
@@ -41,7 +43,9 @@ def play(
 
     try:
         env = make_game(game, environments_dir, seed)
-        player: Any = ByHand() if by_hand else _agent(policy, system1, system1_model, seed)
+        player: Any = (
+            ByHand() if by_hand else _agent(policy, checkpoint, system1, system1_model, seed)
+        )
         row = watch(env, player, max_actions, every, delay, not no_colour)
     except RunError as error:
         fail(error)
@@ -54,6 +58,7 @@ def trace(
     game: Annotated[str, typer.Argument(help="A game's id.")] = "mock0",
     environments_dir: Environments = GAMES_DIR,
     policy: Policy = None,
+    checkpoint: Checkpoint = "",
     system1: System1Address = "",
     system1_model: System1Model = "",
     max_actions: Annotated[int, typer.Option(min=1, help="Actions.")] = 50,
@@ -64,7 +69,7 @@ def trace(
 
     try:
         env = make_game(game, environments_dir, seed)
-        player = _agent(policy, system1, system1_model, seed)
+        player = _agent(policy, checkpoint, system1, system1_model, seed)
         for line in trace_lines(env, player, max_actions):
             typer.echo(line)
     except RunError as error:
@@ -87,18 +92,30 @@ def mask(
         fail(error)
 
 
-def _agent(policy: Policy, system1: str, system1_model: str, seed: int) -> Any:
+def _agent(policy: Policy, checkpoint: str, system1: str, system1_model: str, seed: int) -> Any:
     from sysone.arc.config import Config
     from sysone.arc.decide import Agent
-    from sysone.arc.jobs import MODELS
-    from sysone.arc.models import Wanted, resolve_policy
+    from sysone.arc.jobs import max_candidates
+    from sysone.arc.models import MODELS, Wanted, choose_models
     from sysone.arc.policy import make_policy
 
     asked = policy.value if policy is not None else ""
-    wanted = Wanted(policy=asked, system1=system1, system1_model=system1_model)
+    wanted = Wanted(
+        policy=asked, checkpoint=checkpoint, system1=system1, system1_model=system1_model
+    )
+    config = Config()
     try:
-        name = resolve_policy(wanted, Config())
+        chosen = choose_models(wanted, config)
     except RunError as error:
         fail(error, USAGE)
-    model = needed_model(name, system1, system1_model)
-    return Agent(make_policy("heuristic" if name in MODELS else name, seed), system1=model)
+    if chosen.note:
+        typer.echo(f"sysone arc: {chosen.note}; the heuristic plays", err=True)
+    model = needed_model(chosen)
+    if model is None:
+        return Agent(make_policy(chosen.policy, seed))
+    return Agent(
+        make_policy("heuristic", seed),
+        system1=model,
+        max_candidates=max_candidates(chosen, config),
+        explorer_weight=config.hybrid.explorer_weight if chosen.policy == "hybrid" else 1.0,
+    )

@@ -16,12 +16,12 @@ import msgspec
 
 from sysone.arc.actions import Action
 from sysone.arc.candidates import build_candidates
-from sysone.arc.decide import HEURISTIC, MODEL, Agent, StepRecord, System1
-from sysone.arc.endpoint import system1_at
+from sysone.arc.decide import HEURISTIC, MODEL, Agent, StepRecord, System1, System2
 from sysone.arc.env import Env, RuleSet, make_env
 from sysone.arc.frame import Frame
+from sysone.arc.models import MODELS, Chosen, make_system1, make_system2
 from sysone.arc.observe import Observation
-from sysone.arc.play import Limits, play_game
+from sysone.arc.play import Limits, errors_of, play_game
 from sysone.arc.policy import make_policy
 from sysone.runs.atomic import write_json
 from sysone.runs.errors import RunError
@@ -41,9 +41,10 @@ class Settings(msgspec.Struct, frozen=True):
     epsilon: float = EPSILON
     seed: int = 0
     policy: str = "heuristic"
-    system1: str = ""
-    """Address of a System One endpoint, or ``embedded``, which decides then."""
-    system1_model: str = ""
+    models: Chosen = Chosen("heuristic")
+    """What a model policy asks."""
+    explorer_weight: float = 1.0
+    """Of a hybrid policy, see `Agent`."""
     rules: RuleSet = "competition"
     time_limit_s: float = 0.0
     """Stop between episodes once so much time has passed; 0: never."""
@@ -53,10 +54,20 @@ class EpsilonAgent(Agent):
     """An agent that takes a candidate at random now and then."""
 
     def __init__(
-        self, policy_name: str, seed: int, epsilon: float, system1: System1 | None = None
+        self,
+        policy_name: str,
+        seed: int,
+        epsilon: float,
+        system1: System1 | None = None,
+        system2: System2 | None = None,
+        explorer_weight: float = 1.0,
     ) -> None:
-        name = "heuristic" if system1 is not None else policy_name
-        super().__init__(make_policy(name, seed), system1=system1)
+        super().__init__(
+            make_policy(policy_name if policy_name not in MODELS else "heuristic", seed),
+            system1=system1,
+            system2=system2,
+            explorer_weight=explorer_weight if policy_name == "hybrid" else 1.0,
+        )
         self._epsilon = epsilon
         self._draws = random.Random(seed)
 
@@ -94,6 +105,9 @@ class TraceWriter:
                 "game_id": self._game_id,
                 "episode": self._episode,
                 "before": None if seen is None else grids.grid_text(seen.grid),
+                "state": "" if seen is None else seen.state,
+                "levels": 0 if seen is None else seen.levels_completed,
+                "available": [] if seen is None else list(seen.available_actions),
             }
         )
 
@@ -128,6 +142,8 @@ class TraceWriter:
             "p": record.probability,
             "ms": round(record.latency_ms, 3),
         }
+        if record.report is not None:
+            line["report"] = record.report
         self._step += 1
         self._write(line)
 
@@ -225,7 +241,7 @@ def record_game(
             writing = False
 
     played = play_game(env, Recorder(), limits)
-    played.errors = dict(agent.errors)
+    played.errors = errors_of(agent)
     played.system2_calls = dict(agent.waker.calls)
     if failures:
         played.errors["recording"] = failures
@@ -246,7 +262,6 @@ def collect(
         RunError: a game does not start, or the folder cannot be written.
     """
     start_s = time.monotonic()
-    system1 = system1_at(settings.system1, settings.system1_model) if settings.system1 else None
     counts = {"episodes": 0, "skipped": 0, "steps": 0, "levels": 0, "recording_failures": 0}
     stopped = False
     rows: dict[str, list[dict[str, Any]]] = {}
@@ -262,7 +277,14 @@ def collect(
             else:
                 seed = crc32(f"{settings.seed}:{game_id}:{episode}".encode())
                 env = make_env(game_id, environments_dir, settings.rules)
-                agent = EpsilonAgent(settings.policy, seed, settings.epsilon, system1)
+                agent = EpsilonAgent(
+                    settings.policy,
+                    seed,
+                    settings.epsilon,
+                    make_system1(settings.models),
+                    make_system2(settings.models),
+                    settings.explorer_weight,
+                )
                 writer = TraceWriter(path, env.game_id, episode)
                 limits = Limits(settings.max_actions, time_limit_s=float("inf"))
                 _, failures = record_game(env, agent, limits, writer)

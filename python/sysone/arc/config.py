@@ -35,8 +35,13 @@ class StageA(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Training: alignment with a teacher."""
 
     teacher_model: str = ""
+    """Of hf a folder or name (empty: the default teacher); of tiny a checkpoint folder, and
+    where it is empty fresh weights of another seed."""
     teacher_4bit: bool = True
     layers: int = 2
+    steps: int = 200
+    batch: int = 4
+    lr: float = 3e-4
 
 
 class StageB(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,6 +50,25 @@ class StageB(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     epochs: int = 4
     backbone_lr: float = 1e-5
     head_lr: float = 1e-4
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    batch: int = 4
+    """Questions a step."""
+    warmup_steps: int = 20
+    """Steps that only the heads learn in."""
+    max_tokens: int = 0
+    """Rows with a longer leaf are left out and counted; 0: a row that does not fit is an error."""
+    augment: bool = True
+
+
+class StageC(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Training: calibration."""
+
+    steps: int = 300
+    lr: float = 1e-2
+    batch: int = 64
+    max_rows: int = 400
+    """Rows of each part and family that are read."""
 
 
 class Hybrid(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +80,8 @@ class Hybrid(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_actions: int = 2000
     novelty: Literal["masked", "raw"] = "masked"
     system2_weight: float = 2.0
+    explorer_weight: float = 20.0
+    """Factor on what the explorer would do; 1: the model is not told."""
 
 
 class Collect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,6 +93,16 @@ class Collect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int = 0
 
 
+class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows from traces."""
+
+    max_candidates: int = 40
+    booleans: float = 0.25
+    scores: float = 0.12
+    seed: int = 0
+    exclude: list[str] = []
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every setting with its default."""
 
@@ -74,8 +110,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     system2: System2 = System2()
     stage_a_distill: StageA = StageA()
     stage_b: StageB = StageB()
+    stage_c: StageC = StageC()
     hybrid: Hybrid = Hybrid()
     collect: Collect = Collect()
+    data: Data = Data()
 
 
 def load_config(path: Path | None) -> Config:

@@ -9,9 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
-from sysone.arc.actions import Action, parse
+from sysone.arc import wording
+from sysone.arc.actions import RESET_ID, Action, parse
 from sysone.arc.candidates import MAX_CANDIDATES, build_candidates
 from sysone.arc.config import Hybrid
 from sysone.arc.frame import GAME_OVER, WIN, Frame
@@ -19,7 +20,7 @@ from sysone.arc.lifecycle import Guard
 from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Noted
 from sysone.arc.observe import Observation, Watcher
 from sysone.arc.policy import Explorer, Policy
-from sysone.arc.wake import TIME_SHARE, Waker
+from sysone.arc.wake import NOVEL, STALL, TIME_SHARE, Waker
 
 MODEL, HEURISTIC, FORCED, FALLBACK = "model", "heuristic", "forced", "fallback"
 SOURCES: Final = (MODEL, HEURISTIC, FORCED, FALLBACK)
@@ -46,6 +47,26 @@ class System2(Protocol):
         """Texts of actions, the likeliest first."""
 
 
+@runtime_checkable
+class Adviser(System2, Protocol):
+    """A System-2 that also says what it thinks, and learns from failures."""
+
+    left_s: float
+    """Seconds that a call may take at most."""
+
+    def lines(self) -> list[str]:
+        """Likeliest hypothesis, proposed actions and newest lesson, each a short line."""
+
+    def report(self) -> dict[str, Any]:
+        """What it said last, as plain data."""
+
+    def reflect(self, reason: str, observation: Observation, memory: Memory) -> None:
+        """Draw a lesson after GAME_OVER or a stall."""
+
+    def gained(self, observation: Observation, memory: Memory) -> None:
+        """A level was gained: what was proposed for the last one is over."""
+
+
 @dataclass(slots=True)
 class StepRecord:
     """How a decision came about."""
@@ -56,6 +77,8 @@ class StepRecord:
     top: list[tuple[str, float]] = field(default_factory=list)
     reason: str = ""
     latency_ms: float = 0.0
+    report: Any = None
+    """What System-2 said, where it was woken in this step."""
 
 
 class Agent:
@@ -71,7 +94,9 @@ class Agent:
         raw_policy: bool = False,
         max_candidates: int = MAX_CANDIDATES,
         hybrid: Hybrid | None = None,
+        explorer_weight: float = 1.0,
     ) -> None:
+        """``explorer_weight`` is the factor on what the explorer would do; 1: it is not asked."""
         self.watcher = Watcher()
         self.guard = Guard()
         self.memory = Memory()
@@ -79,6 +104,7 @@ class Agent:
         self.system1, self.system2 = system1, system2
         self.raw_policy = raw_policy
         self.max_candidates = max_candidates
+        self.explorer_weight = 1.0 if raw_policy else explorer_weight
         self.decisions: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.waker = Waker(hybrid)
@@ -86,6 +112,9 @@ class Agent:
         """What System-2 proposed last in this level."""
         self._begun_s: float | None = None
         self._chunk = 64
+        self._report: Any = None
+        self._wish: Action | None = None
+        """What the explorer would do in this step, where it was asked."""
         self._failures = 0
         self._observation: Observation | None = None
         self.on_game_over_calls = 0
@@ -120,6 +149,7 @@ class Agent:
         action, record = self._decide()
         record.latency_ms = (time.perf_counter_ns() - start_ns) / 1e6
         self.decisions[record.source] += 1
+        record.report, self._report = self._report, None
         return action, record
 
     def note(self, action: Action, frame: Frame | None) -> Noted | None:
@@ -131,6 +161,7 @@ class Agent:
         if before is not None and after is not None:
             if after.state == GAME_OVER and before.state != GAME_OVER:
                 self.on_game_over_calls += 1
+                self._reflect("game over", before)
             noted = self.memory.note(before, action, after)
             try:
                 self.explorer.learn(before, action, after, noted)
@@ -142,6 +173,8 @@ class Agent:
             self.waker.observe(after)
             if noted is not None and noted.kind == GAINED:
                 self._proposed = []
+                if isinstance(self.system2, Adviser):
+                    self.system2.gained(after, self.memory)
         self._observation = after if after is not None else before
         return noted
 
@@ -155,23 +188,74 @@ class Agent:
         candidates = build_candidates(seen, self.max_candidates)
         if len(candidates) == 1:
             return candidates[0], StepRecord(FORCED, 1, reason="one candidate")
-        self._advise(seen)
-        if self._proposed:
-            front = [action for action in self._proposed if action in set(candidates)]
-            candidates = [*front, *[action for action in candidates if action not in set(front)]]
-        if self.system1 is not None and self._failures < FAILURES_IN_A_ROW:
-            probabilities = self._ask(self.system1, seen, candidates)
-            if probabilities is not None:
-                if not self.raw_policy:
-                    probabilities = self._with_prior(seen, candidates, probabilities)
-                ranked = sorted(range(len(candidates)), key=lambda i: (-probabilities[i], i))
-                top = [(candidates[i].text, probabilities[i]) for i in ranked[:3]]
-                best = ranked[0]
-                record = StepRecord(MODEL, len(candidates), probabilities[best], top)
-                return candidates[best], record
+        self._wish = self._wished(seen, candidates)
+        if self._wish is not None and self._wish.id == RESET_ID:
+            return self._wish, StepRecord(FORCED, len(candidates), reason="dead end")
+        # Where a checkpoint says how sure is sure, System-1 is asked before anybody is woken.
+        escalation = getattr(self.system1, "escalation", None)
+        first: list[float] | None = None
+        if self.system2 is not None and self.system1 is not None and escalation is not None:
+            first = self._shares(seen, self._with_proposals(candidates))
+        surest = max(first) if first else 0.0
+        woken = self._advise(seen, novelty=escalation is None or surest < escalation)
+        candidates = self._with_proposals(candidates)
+        probabilities = first if first and not woken else self._shares(seen, candidates)
+        if probabilities is not None:
+            if not self.raw_policy:
+                probabilities = self._with_prior(seen, candidates, probabilities)
+            ranked = sorted(range(len(candidates)), key=lambda i: (-probabilities[i], i))
+            top = [(candidates[i].text, probabilities[i]) for i in ranked[:3]]
+            best = ranked[0]
+            record = StepRecord(MODEL, len(candidates), probabilities[best], top)
+            return candidates[best], record
         return self._explore(seen, candidates)
 
+    def _wished(self, seen: Observation, candidates: list[Action]) -> Action | None:
+        """What the explorer would do; a click that is no candidate becomes one."""
+        if self.system1 is None or self.explorer_weight == 1 or self._failures >= FAILURES_IN_A_ROW:
+            return None
+        try:
+            wish = self.explorer.choose(seen, candidates, self.memory, self.guard.may_reset(seen))
+        except Exception:
+            self.errors["policy"] += 1
+            return None
+        if wish.id == RESET_ID:
+            return wish if self.guard.may_reset(seen) else None
+        if wish.id not in seen.available_actions:
+            return None
+        _add(candidates, wish)
+        return wish
+
+    def _with_proposals(self, candidates: list[Action]) -> list[Action]:
+        """System-2's proposals in front, all others in order behind them."""
+        if not self._proposed:
+            return candidates
+        for action in self._proposed:
+            _add(candidates, action)
+        there = set(candidates)
+        front = [action for action in self._proposed if action in there]
+        return [*front, *[action for action in candidates if action not in set(front)]]
+
+    def _shares(self, seen: Observation, candidates: list[Action]) -> list[float] | None:
+        """System-1's own probabilities; None without one, or where it failed."""
+        if self.system1 is None or self._failures >= FAILURES_IN_A_ROW:
+            return None
+        return self._ask(self.system1, seen, candidates)
+
+    def _reflect(self, reason: str, seen: Observation) -> None:
+        """A lesson, where System-2 is not resting from failures."""
+        breaker = self.waker.breaker
+        if not isinstance(self.system2, Adviser) or not breaker.closed(time.monotonic()):
+            return
+        try:
+            self.system2.reflect(reason, seen, self.memory)
+        except Exception:
+            self.errors["system2"] += 1
+            breaker.note(True, time.monotonic())
+
     def _explore(self, seen: Observation, candidates: list[Action]) -> tuple[Action, StepRecord]:
+        if self._wish is not None:
+            return self._wish, StepRecord(HEURISTIC, len(candidates))
         try:
             action = self.explorer.choose(seen, candidates, self.memory, self.guard.may_reset(seen))
         except Exception:
@@ -194,7 +278,8 @@ class Agent:
         self, system1: System1, seen: Observation, candidates: list[Action]
     ) -> list[float] | None:
         """System-1's probabilities; None where it failed, which is counted."""
-        instruction = "\n".join(self.memory.lines())
+        advice = self.system2.lines() if isinstance(self.system2, Adviser) else []
+        instruction = "\n".join(wording.lines(advice, self.memory.lines()))
         for attempt in range(2):
             try:
                 found = list(system1.probabilities(seen, candidates, instruction, self._chunk))
@@ -232,23 +317,35 @@ class Agent:
                 weighted[index] *= NO_OP_PRIOR if edge.kind == NO_OP else DEADLY_PRIOR
             elif edge is None and action in proposed:
                 weighted[index] *= self.waker.rules.system2_weight
+            if action is self._wish:
+                weighted[index] *= self.explorer_weight
         total = sum(weighted)
         return [value / total for value in weighted] if total > 0 else probabilities
 
-    def _advise(self, seen: Observation) -> None:
-        """Wake System-2 where that is due, and keep what it proposes in its text form."""
+    def _advise(self, seen: Observation, novelty: bool = True) -> bool:
+        """Wake System-2 where that is due, and keep what it proposes; whether it was woken.
+
+        Without ``novelty`` something new alone wakes nobody: System-1 is sure of itself.
+        """
         if self.system2 is None:
-            return
+            return False
         now_s = time.monotonic()
         self._begun_s = now_s if self._begun_s is None else self._begun_s
         limit_s = TIME_SHARE * self.waker.rules.game_time_limit_s
-        reason = self.waker.reason(seen, now_s, limit_s - (now_s - self._begun_s))
-        if reason is None:
-            return
+        left_s = limit_s - (now_s - self._begun_s)
+        reason = self.waker.reason(seen, now_s, left_s)
+        if reason is None or (reason == NOVEL and not novelty):
+            return False
+        if isinstance(self.system2, Adviser):
+            self.system2.left_s = left_s
+        if reason == STALL:
+            self._reflect("stall", seen)
         texts: list[str] = []
         failed = False
         try:
             texts = list(self.system2.propose(seen, self.memory))
+            if isinstance(self.system2, Adviser):
+                self._report = self.system2.report()
         except Exception:
             self.errors["system2"] += 1
             failed = True
@@ -266,3 +363,20 @@ class Agent:
         self.waker.failed(failed or (bool(texts) and not proposed), ended_s)
         if proposed:
             self._proposed = list(dict.fromkeys(proposed))
+        return True
+
+
+def _add(candidates: list[Action], action: Action) -> None:
+    """Add a click that is no candidate, or where there is no room take the nearest one's place."""
+    if action in candidates or not action.is_click:
+        return
+    if len(candidates) < MAX_CANDIDATES:
+        candidates.append(action)
+        return
+    clicks = [index for index, other in enumerate(candidates) if other.is_click]
+    if clicks:
+        nearest = min(
+            clicks,
+            key=lambda i: abs(candidates[i].x - action.x) + abs(candidates[i].y - action.y),
+        )
+        candidates[nearest] = action

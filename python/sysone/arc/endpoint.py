@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from sysone.arc import wording
 from sysone.arc.actions import Action
 from sysone.arc.observe import Observation
 from sysone.runs.errors import RunError
@@ -23,7 +24,7 @@ EMBEDDED: Final = "embedded"
 TIMEOUT_S: Final = 30.0
 """A step that waits longer than this has failed; nothing is asked twice."""
 QUESTION: Final = "action"
-CHOICE_INSTRUCTION: Final = "Which action most likely makes progress in this game?"
+CHOICE_INSTRUCTION: Final = wording.CHOICE
 
 
 class Asks(Protocol):
@@ -62,7 +63,8 @@ class EndpointSystem1:
 def state_of(observation: Observation) -> dict[str, Any]:
     """The state as it is sent: ``grid`` and ``previous_grid`` as hex text, levels and state."""
     state: dict[str, Any] = {"grid": grids.grid_text(observation.grid)}
-    if observation.previous is not None:
+    # What another level looked like tells nothing of the last action.
+    if observation.previous is not None and not observation.new_level:
         state["previous_grid"] = grids.grid_text(observation.previous)
     state["levels_completed"] = observation.levels_completed
     state["state"] = observation.state

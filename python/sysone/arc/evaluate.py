@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sysone.arc.decide import FORCED, MIN_MODEL_SHARE, MODEL
-from sysone.arc.jobs import MODELS, Job, Options, play_job, read_json
+from sysone.arc.jobs import Job, Options, play_job, read_json
+from sysone.arc.models import MODELS
 from sysone.arc.report import meta, summary_of
 from sysone.executors import Engine, Finished, collect, executor_of
 from sysone.runs.atomic import write_json
@@ -35,7 +36,7 @@ class Evaluation:
         """
         if self.policy not in MODELS:
             return False
-        if not self.options.system1:
+        if not self.options.models.asks:
             return True
         free = made = 0
         for row in self._rows.get(self.policy, {}).values():
@@ -77,10 +78,6 @@ class Evaluation:
         Raises:
             EngineError: the engine cannot be used.
         """
-        if self.policy in MODELS and not self.options.system1:
-            self.progress.note(
-                "no System-1: the heuristic plays in its place; the report is degraded"
-            )
         policies = [self.policy, *[name for name in BASELINES if name != self.policy]]
         pending = [
             (policy, game, seed)

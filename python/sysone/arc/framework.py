@@ -17,14 +17,16 @@ What the adapter takes care of, each held by a test:
   another thread can fill it anew, so the adapter sends the id and cell that it chose itself.
 """
 
+import sys
 import time
 from typing import Any, Final
 
 from sysone.arc.actions import RESET_ID, Action
-from sysone.arc.decide import Agent, StepRecord
-from sysone.arc.endpoint import system1_at
+from sysone.arc.config import Config
+from sysone.arc.decide import StepRecord
 from sysone.arc.frame import WIN, frame_of
-from sysone.arc.policy import make_policy
+from sysone.arc.jobs import Job, Options, make_player
+from sysone.arc.models import Wanted, choose_models, trouble
 from sysone_core import grids
 
 MAX_ACTIONS: Final = 2000
@@ -37,9 +39,12 @@ RETRY_WAIT_S: Final = 0.2
 def adapter(
     base: type[Any],
     *,
-    policy: str = "heuristic",
+    policy: str = "",
     system1: str = "",
     system1_model: str = "",
+    checkpoint: str = "",
+    system2: str = "",
+    config: Config | None = None,
     seed: int = 0,
     max_actions: int = MAX_ACTIONS,
     time_limit_s: float = TIME_LIMIT_S,
@@ -48,16 +53,32 @@ def adapter(
 
     Args:
         base: ``agents.agent.Agent``.
-        policy: who explores, see `sysone.arc.policy`.
+        policy: hybrid, system1, heuristic or random; empty: hybrid with the shipped model, or the
+            heuristic where PyTorch is missing, which is said on stderr.
         system1: address of a System One endpoint, or ``embedded``, which decides then; one for
             all games.
         system1_model: its name there.
+        checkpoint: a trained System-1, a folder or ``hf:owner/name``.
+        system2: address of a large model, or ``transformers:MODEL``.
+        config: settings of both models; what is an argument too has the argument's value.
         seed: of the policy.
         max_actions: the most a game may take, resets included.
         time_limit_s: seconds of a game, from its first decision.
     """
     actions_limit = max_actions
-    model = system1_at(system1, system1_model) if system1 else None
+    settings = config or Config()
+    wanted = Wanted(
+        policy=policy,
+        checkpoint=checkpoint,
+        system1=system1,
+        system1_model=system1_model,
+        system2=system2,
+    )
+    models = choose_models(wanted, settings)
+    reason = models.note or trouble(models)
+    if reason:
+        print(f"sysone arc: {reason}; the heuristic plays", file=sys.stderr)
+    options = Options([], "", policy=models.policy, models=models, settings=settings)
     grids.warm()  # nothing compiles within a game's time
 
     class QwenJevAgent(base):  # type: ignore[misc]
@@ -68,7 +89,7 @@ def adapter(
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
-            self.player = Agent(make_policy(policy, seed), system1=model)
+            self.player = make_player(Job("", seed, options, models.policy, time_limit_s))
             self.no_answers = 0
             self._chosen: tuple[Action, StepRecord] | None = None
             self._begun_s: float | None = None

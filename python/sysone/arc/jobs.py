@@ -10,9 +10,9 @@ import msgspec
 from sysone.arc.collect import TraceWriter, record_game
 from sysone.arc.config import Config
 from sysone.arc.decide import Agent
-from sysone.arc.endpoint import system1_at
 from sysone.arc.env import MOCKS, RuleSet, make_env
 from sysone.arc.games import PUBLIC_LIST
+from sysone.arc.models import MODELS, SHIPPED, Chosen, make_system1, make_system2
 from sysone.arc.play import Limits, play_game
 from sysone.arc.plug import PluggedPlayer, load_agent_class, make_agent
 from sysone.arc.policy import make_policy
@@ -20,8 +20,8 @@ from sysone.arc.practice.build import SUITE, held_out_ids
 from sysone.arc.toolkit import games_on_disk
 from sysone.runs.errors import RunError, unreadable
 
-MODELS: Final = ("hybrid", "system1")
-"""Policies that ask a model."""
+SHIPPED_CANDIDATES: Final = 40
+"""What the shipped model was trained with; more only cost time."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -40,10 +40,8 @@ class Options(msgspec.Struct, frozen=True):
     human_cutoff: float = 0.0
     seeds: list[int] = msgspec.field(default_factory=lambda: [0])
     raw_policy: bool = False
-    system1: str = ""
-    """Address of a System One endpoint, or ``embedded``: what a model policy asks."""
-    system1_model: str = ""
-    checkpoint: str = ""
+    models: Chosen = Chosen("heuristic")
+    """What a model policy asks."""
     settings: Config = Config()
     """The resolved ``--config``; what is also a flag has the flag's value."""
     record: str = ""
@@ -127,22 +125,31 @@ def play_job(job: Job) -> dict[str, Any]:
 
 
 def make_player(job: Job) -> Agent:
-    """The agent of a job. A model policy without a model is the explorer, and reports say so.
-
-    Raises:
-        RunError: no such model.
-    """
+    """The agent of a job. A model policy without a model is the explorer, and reports say so."""
     options = job.options
     if job.policy not in MODELS:
         return Agent(make_policy(job.policy, job.seed))
-    model = system1_at(options.system1, options.system1_model) if options.system1 else None
+    settings = options.settings
+    try:
+        system1 = make_system1(options.models)
+    except RunError:
+        system1 = None  # said once, before the first game
+    hybrid = job.policy == "hybrid"
     return Agent(
         make_policy("heuristic", job.seed),
-        system1=model,
+        system1=system1,
+        system2=make_system2(options.models),
         raw_policy=options.raw_policy,
-        max_candidates=options.settings.system1.max_candidates,
-        hybrid=options.settings.hybrid,
+        max_candidates=max_candidates(options.models, settings),
+        hybrid=settings.hybrid,
+        explorer_weight=settings.hybrid.explorer_weight if hybrid else 1.0,
     )
+
+
+def max_candidates(models: Chosen, settings: Config) -> int:
+    """As configured; the shipped model is asked about as many as it was trained with."""
+    configured = settings.system1.max_candidates
+    return min(configured, SHIPPED_CANDIDATES) if models.checkpoint == SHIPPED else configured
 
 
 def _is_mock(game: str) -> bool:

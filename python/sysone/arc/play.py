@@ -143,13 +143,19 @@ def play_game(
         seconds,
         steps,
         decisions,
-        dict(agent.errors) if agent else {},
+        errors_of(agent) if agent else {},
         latencies,
         agent.watcher.repaired_frames if agent else 0,
         agent.degraded if agent else False,
         dict(agent.waker.calls) if agent else {},
         broken or ("given up" if agent is not None and agent.guard.given_up else ""),
     )
+
+
+def errors_of(agent: Agent) -> dict[str, int]:
+    """What went wrong for an agent, states that its model had to be given shorter included."""
+    shortened = getattr(agent.system1, "shortened_states", 0)
+    return dict(agent.errors) | ({"shortened_states": shortened} if shortened else {})
 
 
 def _cut_off(tally: Tally, times: float) -> bool:

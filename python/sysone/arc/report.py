@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 
 from sysone.arc.endpoint import EMBEDDED
-from sysone.arc.jobs import MODELS, Options, read_json
+from sysone.arc.jobs import Options, read_json
+from sysone.arc.models import MODELS, checkpoint_digest
 from sysone.arc.observe import STATE_VERSION
 from sysone.arc.score import UNIT, interval
 from sysone.runs.errors import RunError
@@ -45,7 +46,8 @@ def meta(options: Options) -> dict[str, Any]:
             versions[name] = "none"
     config = msgspec.to_builtins(options)
     config["environments_dir"] = Path(options.environments_dir).name
-    config["system1"] = _place(options.system1)
+    config["models"]["system1"] = _place(options.models.system1)
+    config["models"]["system2"] = _place(options.models.system2)
     return {
         "versions": versions,
         "seeds": options.seeds,
@@ -53,24 +55,36 @@ def meta(options: Options) -> dict[str, Any]:
         "unit": UNIT,
         "state_version": STATE_VERSION,
         "config": config,
-        "checkpoint": options.checkpoint or "none",
+        "checkpoint": checkpoint_digest(options.models),
         "system1": _system1(options),
-        # No endpoint says yet that it draws the picture; the grid is text too, and is read.
-        "system1_picture": False if options.system1 else None,
+        # An endpoint does not say whether it draws the picture; the grid is text too, and is read.
+        "system1_picture": _picture(options),
         "exclusions": [],
     }
 
 
+def _picture(options: Options) -> bool | None:
+    """Whether the model that decides sees the picture; None without one."""
+    if options.policy not in MODELS or not options.models.asks:
+        return None
+    return not options.models.system1
+
+
 def _place(address: str) -> str:
     """Where a model is; an address is one machine's business and stays out of a report."""
-    return address if address in ("", EMBEDDED) else "endpoint"
+    return address if address in ("", EMBEDDED) or "://" not in address else "endpoint"
 
 
 def _system1(options: Options) -> str:
     """Which model decides."""
-    if not options.system1 or options.policy not in MODELS:
+    models = options.models
+    if options.policy not in MODELS or not models.asks:
         return "none"
-    return f"{_place(options.system1)} {options.system1_model}".strip()
+    if models.system1:
+        return f"{_place(models.system1)} {models.system1_model}".strip()
+    if models.fresh:
+        return f"fresh {models.backend}"
+    return models.checkpoint if "/" not in models.checkpoint else Path(models.checkpoint).name
 
 
 def compare(first: Path, second: Path) -> dict[str, Any]:

@@ -1,0 +1,294 @@
+"""TinyVLM: a small vision-language model that a CPU runs, 64 visual tokens and bytes.
+
+Pictures of 64x64 in patches of 8x8 pass one block that sees all of them; then four causal blocks
+read patches and text. Positions turn (rotary); cells that a text names as ``x=.. y=..`` carry the
+same two-dimensional features as the patches, so that a candidate can find its place in the
+picture. A leaf's vector is the hidden state of its last token.
+
+Masks are additive float32 (0 or -1e9), never boolean: a boolean mask joined with the causal one
+makes rows of padding all -inf, and softmax NaN.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+HIDDEN: Final = 128
+HEADS: Final = 4
+BLOCKS: Final = 4
+PATCH: Final = 8
+VISUAL: Final = (64 // PATCH) ** 2
+END: Final = 256
+"""The end-of-sequence token, after the 256 bytes."""
+VOCABULARY: Final = 260
+OUT: Final = -1e9
+WAVES: Final = 8
+_CELL: Final = re.compile(rb"x=(\d{1,2}) y=(\d{1,2})")
+
+Tensor = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Tokens of a text, and the cell that each of them names (-1: none)."""
+
+    ids: list[int]
+    cells: list[tuple[int, int]]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __add__(self, other: "Text") -> "Text":
+        return Text(self.ids + other.ids, self.cells + other.cells)
+
+    def __getitem__(self, part: slice) -> "Text":
+        return Text(self.ids[part], self.cells[part])
+
+
+def tokenise(text: str, end: bool = False) -> Text:
+    """The bytes of a text; with ``end`` the end-of-sequence token behind them."""
+    raw = text.encode()
+    cells = [(-1, -1)] * len(raw)
+    for found in _CELL.finditer(raw):
+        cell = (int(found[1]), int(found[2]))
+        cells[found.start() : found.end()] = [cell] * (found.end() - found.start())
+    ids = list(raw)
+    if end:
+        # The last token carries the cell too: it is what the heads read.
+        ids.append(END)
+        named = [cell for cell in cells if cell[0] >= 0]
+        cells.append(named[-1] if named else (-1, -1))
+    return Text(ids, cells)
+
+
+@dataclass(slots=True)
+class Cache:
+    """Keys and values of what came before, right-padded; lengths are of real tokens."""
+
+    layers: list[tuple[Tensor, Tensor]]
+    """Of each block, [B, heads, P, hidden / heads]."""
+    mask: Tensor
+    """Additive float32 [B, P]."""
+    lengths: Tensor
+    """int64 [B]: the position of the next token."""
+
+
+class Block(nn.Module):  # type: ignore[misc]
+    """Pre-norm attention and feed-forward."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.before_attention = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.joined = nn.Linear(width, width)
+        self.before_wide = nn.LayerNorm(width)
+        self.wide = nn.Linear(width, 4 * width)
+        self.narrow = nn.Linear(4 * width, width)
+
+    def split(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of x [..., T, width], each [..., heads, T, width / heads]."""
+        parts = self.qkv(self.before_attention(x)).chunk(3, -1)
+        return tuple(  # type: ignore[return-value]
+            part.unflatten(-1, (HEADS, -1)).transpose(-3, -2) for part in parts
+        )
+
+    def finish(self, x: Tensor, attended: Tensor) -> Tensor:
+        """What follows attention, whose result is [..., heads, T, width / heads]."""
+        x = x + self.joined(attended.transpose(-3, -2).flatten(-2))
+        return x + self.narrow(functional.gelu(self.wide(self.before_wide(x))))
+
+
+class TinyVLM(nn.Module):  # type: ignore[misc]
+    """The backbone; weights are drawn from ``seed``."""
+
+    def __init__(self, seed: int = 0, width: int = HIDDEN, blocks: int = BLOCKS) -> None:
+        super().__init__()
+        self.width = width
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.colours = nn.Conv2d(3, 8, 1)
+            self.patches = nn.Conv2d(8, width, PATCH, PATCH)
+            self.bytes = nn.Embedding(VOCABULARY, width)
+            self.places = nn.Linear(4 * WAVES, width, bias=False)
+            self.looking = Block(width)
+            self.blocks = nn.ModuleList(Block(width) for _ in range(blocks))
+            self.norm = nn.LayerNorm(width)
+            nn.init.normal_(self.bytes.weight, std=0.5)
+        side = 64 // PATCH
+        centres = torch.arange(side) * PATCH + (PATCH - 1) / 2
+        self.register_buffer(
+            "centres",
+            torch.stack([centres.repeat(side), centres.repeat_interleave(side)], -1),
+            persistent=False,
+        )
+
+    @staticmethod
+    def _waves(cells: Tensor) -> Tensor:
+        """Sines and cosines of cells float [..., 2] (none where negative): [..., 4 * WAVES]."""
+        rates = math.pi / 64 * 2.0 ** torch.linspace(-1, 4, WAVES, device=cells.device)
+        angles = (cells.unsqueeze(-1) * rates).flatten(-2)
+        waves = torch.cat([angles.sin(), angles.cos()], -1)
+        return waves * (cells[..., :1] >= 0)
+
+    def see(self, images: Tensor) -> Tensor:
+        """Visual tokens [B, 64, width] of images float32 [B, 3, 64, 64]."""
+        x = self.patches(functional.gelu(self.colours(images))).flatten(2).transpose(1, 2)
+        x = x + self.places(self._waves(self.centres))
+        q, k, v = self.looking.split(x)
+        return self.looking.finish(x, functional.scaled_dot_product_attention(q, k, v))
+
+    def read(self, texts: list[list[Text]]) -> tuple[Tensor, Tensor]:
+        """Embedded tokens [B, N, T, width] of N texts a row, right-padded; real lengths [B, N]."""
+        device = self.bytes.weight.device
+        longest = max(1, max(len(text) for row in texts for text in row))
+        ids = torch.zeros(len(texts), len(texts[0]), longest, dtype=torch.long)
+        cells = torch.full((*ids.shape, 2), -1.0)
+        lengths = torch.zeros(ids.shape[:2], dtype=torch.long)
+        for b, row in enumerate(texts):
+            for n, text in enumerate(row):
+                lengths[b, n] = len(text)
+                if len(text):
+                    ids[b, n, : len(text)] = torch.tensor(text.ids)
+                    cells[b, n, : len(text)] = torch.tensor(text.cells, dtype=torch.float32)
+        x = self.bytes(ids.to(device)) + self.places(self._waves(cells.to(device)))
+        return x, lengths.to(device)
+
+    def run(
+        self,
+        x: Tensor,
+        lengths: Tensor,
+        cache: Cache | None = None,
+        keep: list[Tensor] | None = None,
+    ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        """Causal blocks over N branches of one cache.
+
+        Args:
+            x: [B, N, T, width], right-padded.
+            lengths: real tokens of each branch, [B, N].
+            cache: what all branches of a row follow.
+            keep: is given the hidden states after every block, if there.
+
+        Returns:
+            Hidden states after the last norm [B, N, T, width], and keys and values of each block,
+            [B, N, heads, T, width / heads].
+        """
+        b, n, t, _ = x.shape
+        start = (
+            torch.zeros(b, device=x.device, dtype=torch.long) if cache is None else cache.lengths
+        )
+        steps = torch.arange(t, device=x.device)
+        turns = self._turns(start[:, None] + steps)[:, None, None]  # [B, 1, 1, T, half]
+        causal = torch.where(steps[None, :] <= steps[:, None], 0.0, OUT)
+        padding = torch.where(steps < lengths[..., None], 0.0, OUT)
+        own = (causal + padding[..., None, None, :]).clamp_min(OUT)  # [B, N, 1, T, T]
+        made = []
+        for index, block in enumerate(self.blocks):
+            q, k, v = block.split(x)
+            q, k = _turn(q, turns), _turn(k, turns)
+            made.append((k, v))
+            if n == 1:
+                # Four dimensions, or the fused kernels are not taken.
+                keys, values, mask = k[:, 0], v[:, 0], own[:, 0]
+                if cache is not None:
+                    before = cache.mask[:, None, None].expand(-1, -1, t, -1)
+                    keys = torch.cat([cache.layers[index][0], keys], -2)
+                    values = torch.cat([cache.layers[index][1], values], -2)
+                    mask = torch.cat([before, mask], -1)
+                attended = functional.scaled_dot_product_attention(q[:, 0], keys, values, mask)
+                attended = attended[:, None]
+            else:
+                assert cache is not None, "branches follow a cache"
+                attended = _branched(q, k, v, own, cache.layers[index], cache.mask)
+            x = block.finish(x, attended)
+            if keep is not None:
+                keep.append(x)
+        return self.norm(x), made
+
+    @staticmethod
+    def _turns(positions: Tensor) -> Tensor:
+        """Rotary angles [..., half of a head's width]."""
+        half = HIDDEN // HEADS // 2
+        rates = 10_000.0 ** (-torch.arange(half, device=positions.device) / half)
+        return positions[..., None] * rates
+
+    def start(self, images: Tensor) -> tuple[Cache, Tensor]:
+        """The cache of pictures alone, and their hidden states."""
+        visual = self.see(images)
+        lengths = torch.full((len(visual), 1), VISUAL, device=visual.device)
+        hidden, made = self.run(visual[:, None], lengths)
+        layers = [(k[:, 0], v[:, 0]) for k, v in made]
+        mask = torch.zeros(len(visual), VISUAL, device=visual.device)
+        return Cache(layers, mask, lengths[:, 0]), hidden[:, 0]
+
+    def extend(self, cache: Cache, texts: list[Text]) -> tuple[Cache, Tensor]:
+        """The cache with a text more in each row, and the hidden states of these."""
+        x, lengths = self.read([[text] for text in texts])
+        hidden, made = self.run(x, lengths, cache)
+        layers = [
+            (torch.cat([old_k, k[:, 0]], -2), torch.cat([old_v, v[:, 0]], -2))
+            for (old_k, old_v), (k, v) in zip(cache.layers, made, strict=True)
+        ]
+        steps = torch.arange(x.shape[2], device=x.device)
+        padding = torch.where(steps < lengths, 0.0, OUT)
+        mask = torch.cat([cache.mask, padding], -1)
+        return Cache(layers, mask, cache.lengths + lengths[:, 0]), hidden[:, 0]
+
+    def branch(self, cache: Cache, tails: list[list[Text]]) -> Tensor:
+        """The vector [B, N, width] of each tail: the hidden state of its last token."""
+        x, lengths = self.read(tails)
+        hidden, _ = self.run(x, lengths, cache)
+        return _last(hidden, lengths)
+
+    def plain(self, images: Tensor, texts: list[Text]) -> Tensor:
+        """The same without sharing anything: a picture and a whole text a row, [B, width]."""
+        x, lengths = self.read([[text] for text in texts])
+        x = torch.cat([self.see(images)[:, None], x], 2)
+        hidden, _ = self.run(x, lengths + VISUAL)
+        return _last(hidden, lengths + VISUAL)[:, 0]
+
+    def hidden_states(self, images: Tensor, texts: list[Text], layers: int) -> list[Tensor]:
+        """Mean over real tokens after each of the last ``layers`` blocks, [B, width] each."""
+        x, lengths = self.read([[text] for text in texts])
+        x = torch.cat([self.see(images)[:, None], x], 2)
+        kept: list[Tensor] = []
+        self.run(x, lengths + VISUAL, keep=kept)
+        steps = torch.arange(x.shape[2], device=x.device)
+        real = (steps < lengths + VISUAL).float()[..., None]
+        return [(h[:, 0] * real).sum(1) / real.sum(1) for h in kept[-layers:]]
+
+
+def _last(hidden: Tensor, lengths: Tensor) -> Tensor:
+    index = (lengths - 1).clamp_min(0)[..., None, None].expand(-1, -1, 1, hidden.shape[-1])
+    return hidden.gather(2, index)[:, :, 0]
+
+
+def _turn(x: Tensor, angles: Tensor) -> Tensor:
+    first, second = x.chunk(2, -1)
+    sin, cos = angles.sin(), angles.cos()
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], -1)
+
+
+def _branched(
+    q: Tensor, k: Tensor, v: Tensor, own: Tensor, before: tuple[Tensor, Tensor], mask: Tensor
+) -> Tensor:
+    """Attention of branches [B, N, heads, T, d] to a prefix [B, heads, P, d] and to themselves.
+
+    All branches are one row of queries, so that the prefix is not copied for each; a mask keeps
+    them apart. The fused kernel reads what it masks, which is cheap for short tails in chunks.
+    """
+    b, n, h, t, d = q.shape
+    q, k, v = (part.transpose(1, 2).reshape(b, h, n * t, d) for part in (q, k, v))
+    apart = torch.full((b, n, t, n, t), OUT, device=q.device)
+    index = torch.arange(n, device=q.device)
+    apart[:, index, :, index] = own[:, :, 0].transpose(0, 1)
+    far = mask[:, None].expand(-1, n * t, -1)
+    joined = torch.cat([far, apart.reshape(b, n * t, n * t)], -1)[:, None]
+    attended = functional.scaled_dot_product_attention(
+        q, torch.cat([before[0], k], -2), torch.cat([before[1], v], -2), joined
+    )
+    return attended.reshape(b, h, n, t, d).transpose(1, 2)

@@ -1,0 +1,98 @@
+"""The hf path end to end, on a tiny Qwen3-VL of random weights made here."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("peft")
+
+from arc.tiny_qwen import make_tiny_qwen  # noqa: E402
+
+from sysone.arc.learn.decide import loss_of  # noqa: E402
+from sysone.arc.system1 import checkpoint, leaf  # noqa: E402
+from sysone.arc.system1.hf import HfBackend, torchao_trouble  # noqa: E402
+from sysone.arc.system1.model import System1Model, fresh  # noqa: E402
+from sysone.runs.errors import RunError  # noqa: E402
+
+pytestmark = [
+    pytest.mark.learn,
+    # peft asks transformers by a name that is on its way out.
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.set_num_threads(1)
+    return make_tiny_qwen(tmp_path_factory.mktemp("qwen"))
+
+
+def grid(seed: int = 0) -> Any:
+    return np.random.default_rng(seed).integers(0, 16, (64, 64)).astype(np.uint8)
+
+
+def question(count: int = 7, seed: int = 0) -> leaf.Question:
+    texts = ["ACTION1", *[f"ACTION6 x={i} y={(7 * i) % 64}" for i in range(1, count)]]
+    return leaf.choice(grid(seed), "header\n12:*0*1*2", texts, "Which?")
+
+
+@pytest.mark.parametrize("count", [2, 7, 70])
+def test_a_shared_prefix_changes_no_number(base: Path, count: int) -> None:
+    model = fresh("hf", model=base)
+    with torch.inference_mode():
+        plain = model.logits([question(count)], 8, shared=False)[0]
+        shared = model.logits([question(count)], 8, shared=True)[0]
+    assert float((plain - shared).abs().max()) <= 1e-5
+    assert model.backend.paths == {"plain": 1, "shared": 1}
+
+
+def test_the_picture_is_seen(base: Path) -> None:
+    model = fresh("hf", model=base)
+    with torch.inference_mode():
+        one, other = model.backend.vectors([question(3, 0), question(3, 1)], 8)
+    assert float((one - other).abs().max()) > 1e-4
+
+
+def step(model: System1Model) -> None:
+    optimizer = torch.optim.AdamW(
+        [*model.backend.trainable_parameters(), *model.heads.parameters()], lr=1e-2
+    )
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss_of(model.train_mode().logits([question()])[0], "choice", 2).backward()
+        optimizer.step()
+    model.eval()
+
+
+def test_lora_trains_merges_saves_and_loads(base: Path, tmp_path: Path) -> None:
+    model = fresh("hf", model=base, lora=(4, 8))
+    adapters = [w.detach().clone() for w in model.backend.trainable_parameters()]
+    assert sum(w.numel() for w in adapters) < 60_000
+    step(model)
+    moved = zip(adapters, model.backend.trainable_parameters(), strict=True)
+    assert any(not torch.equal(old, new) for old, new in moved)
+    trained = model.probabilities([question()])[0]
+    checkpoint.save(model, tmp_path / "s1")
+    assert (tmp_path / "s1" / "hf_lora" / "adapter_config.json").is_file()
+    assert isinstance(model.backend, HfBackend)
+    model.backend.merge()
+    assert np.allclose(model.probabilities([question()])[0], trained, atol=1e-5)
+    loaded = checkpoint.load(tmp_path / "s1", backend="hf")
+    assert np.allclose(loaded.probabilities([question()])[0], trained, atol=1e-5)
+
+
+def test_a_base_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="backend hf: .* cannot be loaded"):
+        HfBackend(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("version", "fine"), [("0.10.0", False), ("0.16.0", False), ("0.18.0", True)]
+)
+def test_an_old_torchao_is_named_with_its_remedy(version: str, fine: bool) -> None:
+    found = torchao_trouble(version)
+    assert found is None if fine else found is not None and "0.18.0" in found
