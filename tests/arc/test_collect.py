@@ -33,7 +33,7 @@ def test_a_trace_says_everything_about_a_step(tmp_path: Path) -> None:
     assert summary["episodes"] == 4
     assert summary["finished"]
     first, *steps, last = list(read_trace(tmp_path / "mock1" / "ep0.jsonl"))
-    assert set(first) == {"v", "game_id", "episode", "before"}
+    assert set(first) == {"v", "game_id", "episode", "before", "state", "levels", "available"}
     assert len(steps) == 30
     assert last["end"]["actions"] == 30
     previous = grids.text_to_grid(first["before"])

@@ -111,7 +111,7 @@ def test_dress_rehearsal(gateway: tuple[str, str], tmp_path: Path, base: type[An
     """Three games in three threads over HTTP, in the gateway's mode."""
     mode, url = gateway
     arcade = client(mode, url, tmp_path)
-    agent_class = adapter(base, max_actions=120)
+    agent_class = adapter(base, policy="heuristic", max_actions=120)
     assert agent_class.__name__.lower() == "qwenjevagent"
     agents, card = standin.swarm(agent_class, arcade, ["zz01-v1", "pmaz-v1", "pcyc-v1"])
     assert [agent.action_counter for agent in agents] == [agent._taken for agent in agents]
@@ -130,21 +130,21 @@ def test_dress_rehearsal(gateway: tuple[str, str], tmp_path: Path, base: type[An
 
 def test_max_actions_is_met_exactly(base: type[Any]) -> None:
     env = FakeEnv()
-    agent = make(adapter(base, max_actions=90), env)
+    agent = make(adapter(base, policy="heuristic", max_actions=90), env)
     agent.main()
     assert len(env.sent) == 90
 
 
 def test_the_empty_first_frame_is_no_reason_for_a_reset(base: type[Any]) -> None:
     env = FakeEnv()
-    agent = make(adapter(base, max_actions=5), env)
+    agent = make(adapter(base, policy="heuristic", max_actions=5), env)
     agent.main()
     assert env.resets == 0
 
 
 def test_no_answer_does_not_end_the_game(base: type[Any]) -> None:
     env = FakeEnv(silent_at={3, 4})
-    agent = make(adapter(base, max_actions=20), env)
+    agent = make(adapter(base, policy="heuristic", max_actions=20), env)
     agent.main()
     assert len(env.sent) == 20
     assert agent.no_answers == 2
@@ -152,7 +152,7 @@ def test_no_answer_does_not_end_the_game(base: type[Any]) -> None:
 
 def test_an_environment_that_raises_does_not_end_the_game(base: type[Any]) -> None:
     env = FakeEnv(raising_at={2})
-    agent = make(adapter(base, max_actions=10), env)
+    agent = make(adapter(base, policy="heuristic", max_actions=10), env)
     agent.main()
     assert len(env.sent) == 10
     assert agent.player.errors["request"] == 1
@@ -168,7 +168,7 @@ def test_reasoning_is_small_json() -> None:
 def test_every_click_arrives_as_chosen(base: type[Any]) -> None:
     """Eight threads that share the enum's members, switched every microsecond."""
     n_agents, n_clicks = 8, 150
-    agent_class = adapter(base, max_actions=n_clicks)
+    agent_class = adapter(base, policy="heuristic", max_actions=n_clicks)
     envs = [FakeEnv(available=(6,)) for _ in range(n_agents)]
     agents = [make(agent_class, env) for env in envs]
     chosen: list[list[tuple[int, int]]] = [[] for _ in agents]

@@ -38,7 +38,7 @@ SHIM = """
 from agents.agent import Agent
 from sysone.arc.framework import adapter
 
-QwenJevAgent = adapter(Agent, max_actions={max_actions})
+QwenJevAgent = adapter(Agent, policy="heuristic", max_actions={max_actions})
 """
 REGISTRY = """
 from .agent import Agent, Playback

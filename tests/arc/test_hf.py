@@ -11,7 +11,6 @@ pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
 from arc.tiny_qwen import make_tiny_qwen  # noqa: E402
-
 from sysone.arc.learn.decide import loss_of  # noqa: E402
 from sysone.arc.system1 import checkpoint, leaf  # noqa: E402
 from sysone.arc.system1.hf import HfBackend, torchao_trouble  # noqa: E402
@@ -86,7 +85,7 @@ def test_lora_trains_merges_saves_and_loads(base: Path, tmp_path: Path) -> None:
 
 
 def test_a_base_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="backend hf: .* cannot be loaded"):
+    with pytest.raises(RunError, match=r"backend hf: .* cannot be loaded"):
         HfBackend(tmp_path)
 
 

@@ -183,10 +183,11 @@ def test_watching_and_collecting_ask_the_endpoint_too(endpoint: Endpoint) -> Non
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--system2", "http://127.0.0.1:9"], "no System-2"),
-        (["--backend", "tiny"], "--backend is 'tiny'"),
-        (["--backend", "hf"], "--backend is 'hf'"),
-        (["--no-checkpoint"], "--no-checkpoint needs a backend"),
+        (["--system2", "ftp://there"], "--system2 is 'ftp://there', expected http://HOST:PORT"),
+        (["--system2", "transformers:"], "expected transformers:MODEL"),
+        (["--system2", "http://x", "--policy", "random"], "--policy random asks no model"),
+        (["--no-checkpoint", "--backend", "hf"], "--no-checkpoint with hf needs system1.model"),
+        (["--no-checkpoint", "--checkpoint", "x"], "--checkpoint and --no-checkpoint are given"),
         (["--system1", "embedded", "--checkpoint", "x"], "--system1 and --checkpoint are given"),
         (["--system1", "embedded", "--agent", "a:B"], "--agent and --system1 are given"),
         (["--system1", "embedded", "--policy", "random"], "--policy random asks no model"),
@@ -197,8 +198,8 @@ def test_watching_and_collecting_ask_the_endpoint_too(endpoint: Endpoint) -> Non
         (["--config", "unknown.toml"], "the nearest known one is hybrid.stall_patience"),
         (["--config", "section.yaml"], "the nearest known one is hybrid"),
         (["--config", "value.yaml"], "$.hybrid.novelty"),
-        (["--config", "backend.yaml"], "--backend is 'hf'"),
-        (["--config", "system2.yaml"], "no System-2"),
+        (["--config", "backend.yaml"], "$.system1.backend"),
+        (["--config", "system2.yaml"], "--system2 is 'there'"),
         (["--config", "broken.yaml"], "broken.yaml is no YAML"),
     ],
 )
@@ -207,8 +208,8 @@ def test_what_is_not_there_is_refused_in_one_line(arguments: list[str], words: s
     Path("unknown.toml").write_text("[hybrid]\nstall_patiense = 3\n")
     Path("section.yaml").write_text("hybird:\n  novelty: raw\n")
     Path("value.yaml").write_text("hybrid:\n  novelty: sometimes\n")
-    Path("backend.yaml").write_text("system1:\n  backend: hf\n")
-    Path("system2.yaml").write_text("system2:\n  url: http://127.0.0.1:9\n")
+    Path("backend.yaml").write_text("system1:\n  backend: huge\n")
+    Path("system2.yaml").write_text("system2:\n  url: there\n")
     Path("broken.yaml").write_text("hybrid: [\n")
     done = run("eval", "--games", "mock0", "--max-actions", "3", *arguments)
     assert done.exit_code == 2, done.output
@@ -218,15 +219,29 @@ def test_what_is_not_there_is_refused_in_one_line(arguments: list[str], words: s
 
 
 @pytest.mark.parametrize(
-    ("checkpoint", "words"),
-    [("nosuch", "checkpoint nosuch is missing"), ("hf:owner/name", "hf:owner/name is refused")],
+    ("arguments", "words"),
+    [
+        (["--checkpoint", "nosuch"], "checkpoint nosuch is missing"),
+        (["--checkpoint", "hf:owner/name"], "a checkpoint needs PyTorch"),
+        (["--no-checkpoint"], "a checkpoint needs PyTorch"),
+        (["--policy", "hybrid"], "the shipped model needs PyTorch"),
+        (["--backend", "hf", "--policy", "system1"], "the shipped model needs PyTorch"),
+    ],
 )
-def test_a_checkpoint_that_cannot_be_read_is_degraded(checkpoint: str, words: str) -> None:
-    done = run("eval", "--games", "mock0", "--max-actions", "3", "--checkpoint", checkpoint)
+def test_a_model_that_cannot_decide_is_degraded(arguments: list[str], words: str) -> None:
+    done = run("eval", "--games", "mock0", "--max-actions", "3", *arguments)
     assert done.exit_code == 3
     assert words in done.stderr
     assert report()["summary"]["degraded"] is True
-    assert report()["meta"]["config"]["checkpoint"] == checkpoint
+    assert report()["meta"]["checkpoint"] == "none"
+
+
+def test_a_plain_install_plays_the_heuristic_with_one_line() -> None:
+    done = run("eval", "--games", "mock0", "--max-actions", "3")
+    assert done.exit_code == 0
+    assert done.stderr.count("needs PyTorch") == 1
+    assert "the heuristic plays" in done.stderr
+    assert report()["meta"]["config"]["policy"] == "heuristic"
 
 
 def test_flags_win_over_the_file_and_the_report_has_what_was_resolved() -> None:

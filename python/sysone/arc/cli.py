@@ -212,7 +212,7 @@ def _options(
             from sysone.arc.endpoint import system1_at
 
             system1_at(wanted.system1, wanted.system1_model)
-        if wanted.system2:
+        if models.system2:
             make_system2(models)
     except RunError as error:
         fail(error, USAGE)

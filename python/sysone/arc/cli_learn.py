@@ -108,7 +108,99 @@ def train(
     typer.echo(dumps(report, indent=1))
 
 
+weights_app = typer.Typer(help="Weights of System-1 and of the large models.", no_args_is_help=True)
+Hub = Annotated[str, typer.Argument(metavar="hf:REPO", help="hf:owner/name[@folder][#revision].")]
+
+
+@weights_app.command("pull")
+def weights_pull(
+    places: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME|hf:REPO]...", help="student, teacher or places; none: both."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to  [default: the cache]")
+    ] = None,
+) -> None:
+    """Fetch weights; a download that was cut goes on. HF_ENDPOINT and HF_TOKEN are honoured."""
+    from sysone.arc.weights.hub import NAMES, SIZES_GB, pull
+    from sysone.arc.weights.source import hub_place
+
+    if not places:
+        places = list(NAMES)
+        sizes = ", ".join(f"{name} {SIZES_GB[name]:g} GB" for name in places)
+        typer.echo(f"sysone arc: fetching {sizes}", err=True)
+    try:
+        for place in places:
+            found = pull(hub_place(f"hf:{NAMES[place]}" if place in NAMES else place), out)
+            typer.echo(str(found))
+    except RunError as error:
+        fail(error)
+
+
+@weights_app.command("push")
+def weights_push(
+    folder: Annotated[Path, typer.Argument(help="A checkpoint.")],
+    place: Hub,
+    part_mb: Annotated[int, typer.Option(min=1, help="Larger files travel in parts.")] = 1024,
+) -> None:
+    """Upload a checkpoint; the token comes from HF_TOKEN alone."""
+    from sysone.arc.weights.hub import push
+    from sysone.arc.weights.source import hub_place
+
+    try:
+        typer.echo(dumps(push(folder, hub_place(place), part_mb << 20), indent=1))
+    except RunError as error:
+        fail(error)
+
+
+@weights_app.command("verify")
+def weights_verify(folder: Annotated[Path, typer.Argument(help="A checkpoint.")]) -> None:
+    """Check every digest; the files and their digests go to stdout."""
+    from sysone.arc.weights.parts import verify
+
+    try:
+        typer.echo(dumps(verify(folder), indent=1))
+    except RunError as error:
+        fail(error)
+
+
+@weights_app.command("convert")
+def weights_convert(
+    source: Annotated[Path, typer.Argument(help="A folder with qwenjev_s1.pt, or the file.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to.")],
+) -> None:
+    """Read a checkpoint of the earlier format without running what it holds."""
+    from sysone.arc.weights.convert import convert
+
+    try:
+        typer.echo(dumps(convert(source, out), indent=1))
+    except RunError as error:
+        fail(error)
+
+
+def serve_system2(
+    model: Annotated[str, typer.Option(help="A folder or a name of a hub.")],
+    host: Annotated[str, typer.Option()] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
+    device: Annotated[str, typer.Option(help="cpu, cuda, …  [default: cuda where it is]")] = "",
+) -> None:
+    """Serve a model of transformers as an OpenAI-compatible endpoint, for those without vLLM."""
+    import uvicorn
+
+    from sysone.arc.system2.local import chat_of
+    from sysone.arc.system2.serve import make_app
+
+    try:
+        chat = chat_of(model, device)
+    except RunError as error:
+        fail(error)
+    uvicorn.run(make_app(chat), host=host, port=port, log_level="warning")
+
+
 def add_learning(app: typer.Typer) -> None:
     """Put the commands into the app."""
     app.command("build-data")(build_data)
     app.command()(train)
+    app.command("serve-system2")(serve_system2)
+    app.add_typer(weights_app, name="weights")

@@ -96,7 +96,7 @@ def _agent(policy: Policy, checkpoint: str, system1: str, system1_model: str, se
     from sysone.arc.config import Config
     from sysone.arc.decide import Agent
     from sysone.arc.jobs import max_candidates
-    from sysone.arc.models import MODELS, Wanted, choose_models
+    from sysone.arc.models import Wanted, choose_models
     from sysone.arc.policy import make_policy
 
     asked = policy.value if policy is not None else ""

@@ -107,6 +107,8 @@ def choose_models(wanted: Wanted, config: Config) -> Chosen:
     note = checkpoint = ""
     if wanted.system1:
         pass
+    elif wanted.checkpoint and not _is_there(wanted.checkpoint):
+        note = f"checkpoint {wanted.checkpoint} is missing"
     elif (wanted.checkpoint or wanted.no_checkpoint) and not has_torch():
         note = "a checkpoint needs PyTorch, which sysone-core[arc] brings and which is not here"
     elif wanted.checkpoint:
@@ -131,6 +133,11 @@ def choose_models(wanted: Wanted, config: Config) -> Chosen:
         system2_model=config.system2.model,
         note=note,
     )
+
+
+def _is_there(checkpoint: str) -> bool:
+    """Whether a place is a folder of this machine, or on a hub, which nobody has asked yet."""
+    return checkpoint.startswith("hf:") or Path(checkpoint).is_dir()
 
 
 def make_system1(chosen: Chosen) -> "System1 | None":

@@ -25,7 +25,7 @@ _ON: Final = re.compile(r"^ACTION6 on ([0-9a-f])")
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """First a transpose, then mirrors; then colours change. All eight turns and mirrors are these."""
+    """First a transpose, then mirrors, then colours: all eight turns and mirrors of a square."""
 
     transpose: bool = False
     mirror_x: bool = False
@@ -150,8 +150,8 @@ def draw(rng: random.Random, grid: Any, keep_modal: bool = False) -> Transform:
     colours = list(range(16))
     for old, new in zip(free, shuffled, strict=True):
         colours[old] = new
-    flips = [rng.random() < 0.5 for _ in range(3)]
-    return Transform(*flips, tuple(colours))
+    transpose, mirror_x, mirror_y = (rng.random() < 0.5 for _ in range(3))
+    return Transform(transpose, mirror_x, mirror_y, tuple(colours))
 
 
 def augmented(rng: random.Random, row: Row) -> Row:

@@ -108,7 +108,7 @@ def read(
     model: System1Model, rows: Sequence[Row], limit: int, progress: Progress
 ) -> dict[str, Read]:
     """Leaf vectors of at most ``limit`` rows a family."""
-    found = {family: Read([], []) for family in FAMILIES}
+    found: dict[str, Read] = {family: Read([], []) for family in FAMILIES}
     task = progress.task("stage C: reading", len(rows))
     with torch.inference_mode():
         for row in rows:
@@ -140,8 +140,9 @@ def logits_of(model: System1Model, family: Any, found: Read) -> list[NDArray[np.
 def softmax(logits: NDArray[np.float64], temperature: float = 1.0) -> NDArray[np.float64]:
     """Shares of logits."""
     scaled = logits / temperature
-    powers: NDArray[np.float64] = np.exp(scaled - scaled.max())
-    return powers / powers.sum()
+    powers = np.exp(scaled - scaled.max())
+    shares: NDArray[np.float64] = powers / powers.sum()
+    return shares
 
 
 def fit_temperature(logits: Sequence[NDArray[np.float64]], labels: Sequence[int]) -> float:

@@ -74,8 +74,9 @@ def train_heads(
             if not bool(torch.isfinite(loss)):
                 bad = path.with_name("bad_batch.jsonl")
                 write_text(bad, "".join(dumps(item) + "\n" for item in batch))
+                value = float(loss.detach())
                 raise RunError(
-                    f"stage B: the loss of step {number} is {float(loss)}; its rows are in {bad}"
+                    f"stage B: the loss of step {number} is {value}; its rows are in {bad}"
                 )
             loss.backward()
             total += float(loss.detach())

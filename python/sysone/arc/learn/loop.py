@@ -61,7 +61,8 @@ class Trainer:
         task.update(len(self.losses))
         for step in range(len(self.losses), self.steps):
             self._rates(step)
-            self.optimizer.zero_grad(set_to_none=False)
+            # None, not zeros: what a step does not touch must not depend on the steps before.
+            self.optimizer.zero_grad(set_to_none=True)
             loss = float(loss_of(step))
             if not math.isfinite(loss):
                 raise RunError(f"stage {self.name}: the loss of step {step} is {loss}")

@@ -5,6 +5,7 @@ part and the tokenizer: vision-start, one pad a visual token, vision-end, then t
 """
 
 import inspect
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -176,7 +177,10 @@ class HfBackend:
 
     def _picture(self, grid: Any) -> tuple[Tensor, Tensor, list[int]]:
         """Pixel values, (t, h, w) in patches, and the picture's tokens."""
-        packed = self._pack(images=[to_pil(grid, SCALE).convert("RGB")], return_tensors="pt")
+        return self._packed(to_pil(grid, SCALE).convert("RGB"))
+
+    def _packed(self, picture: Any) -> tuple[Tensor, Tensor, list[int]]:
+        packed = self._pack(images=[picture], return_tensors="pt")
         thw = packed["image_grid_thw"]
         count = int(thw[0].prod()) // self._merge
         start, end = self._around
@@ -237,6 +241,37 @@ class HfBackend:
         before = inputs["input_ids"].shape[1] - max(map(len, rows))
         last = torch.tensor([before + len(row) - 1 for row in rows], device=hidden.device)
         return hidden[torch.arange(len(rows), device=hidden.device), last]
+
+    def generate(
+        self, pictures: Sequence[Any], texts: Sequence[str], new_tokens: int, ends_s: float
+    ) -> str:
+        """Greedy text after a chat; texts stand before, between and after the pictures."""
+        ids = self._ids(texts[0])
+        pixels, grids_ = [], []
+        for picture, text in zip(pictures, texts[1:], strict=True):
+            values, thw, tokens = self._packed(picture)
+            ids += tokens + self._ids(text)
+            pixels.append(values)
+            grids_.append(thw)
+        tokens_ = torch.tensor([ids])
+        inputs: dict[str, Any] = {
+            "input_ids": tokens_,
+            "attention_mask": torch.ones_like(tokens_),
+        }
+        if pixels:
+            inputs["pixel_values"] = torch.cat(pixels)
+            inputs["image_grid_thw"] = torch.cat(grids_)
+            if "mm_token_type_ids" in inspect.signature(self._core.forward).parameters:
+                inputs["mm_token_type_ids"] = (tokens_ == self._image_id).int()
+        inputs = {key: value.to(self.device()) for key, value in inputs.items()}
+        made = self.module.generate(
+            **inputs,
+            max_new_tokens=new_tokens,
+            do_sample=False,
+            stopping_criteria=[lambda *_, **__: time.monotonic() > ends_s],
+        )
+        text = self._tokenizer.decode(made[0, len(ids) :], skip_special_tokens=True)
+        return str(text)
 
     def hidden_states(self, images: Sequence[Any], texts: Sequence[str], layers: int) -> list[Any]:
         """Pooled states of the last layers, row by row."""

@@ -70,7 +70,7 @@ class System1Model:
         return self.read(vectors, [question.family for question in questions])
 
     def read(self, vectors: Sequence[Tensor], families: Sequence[Family]) -> list[Tensor]:
-        """Logits of leaf vectors [K, hidden]; questions of a family go through the heads at once."""
+        """Logits of leaf vectors [K, hidden]; a family's questions go through the heads at once."""
         found: list[Tensor] = [None] * len(vectors)
         for family in FAMILIES:
             mine = [index for index, name in enumerate(families) if name == family]

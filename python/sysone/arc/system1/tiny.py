@@ -93,9 +93,7 @@ class Block(nn.Module):  # type: ignore[misc]
     def split(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of x [..., T, width], each [..., heads, T, width / heads]."""
         parts = self.qkv(self.before_attention(x)).chunk(3, -1)
-        return tuple(  # type: ignore[return-value]
-            part.unflatten(-1, (HEADS, -1)).transpose(-3, -2) for part in parts
-        )
+        return tuple(part.unflatten(-1, (HEADS, -1)).transpose(-3, -2) for part in parts)
 
     def finish(self, x: Tensor, attended: Tensor) -> Tensor:
         """What follows attention, whose result is [..., heads, T, width / heads]."""

@@ -1,4 +1,4 @@
-"""What System-2 says, and how it is read: nothing in a reply raises, nothing illegal gets through."""
+"""What System-2 says, and how it is read: no reply raises, and nothing illegal gets through."""
 
 import json
 import re

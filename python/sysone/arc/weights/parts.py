@@ -60,7 +60,7 @@ def split(path: Path, out: Path, part_bytes: int = PART_BYTES) -> Whole:
         RunError: it cannot be read, or a part cannot be written.
     """
     out.mkdir(parents=True, exist_ok=True)
-    parts = []
+    parts: list[Part] = []
     try:
         with path.open("rb") as file:
             while data := file.read(part_bytes):
