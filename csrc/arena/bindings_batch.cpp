@@ -44,6 +44,7 @@ BatchArrays arrays_of(const py::dict& arrays, const BatchOptions& options) {
     }
     out.move = data_of<float>(arrays, "move", {n, kTeams, rows, 2});
     out.spin = data_of<float>(arrays, "spin", {n, kTeams, rows});
+    out.go = data_of<std::int32_t>(arrays, "go", {n, kTeams, rows});
     out.fire = data_of<std::int32_t>(arrays, "fire", {n, kTeams, rows});
     out.aim = data_of<std::int32_t>(arrays, "aim", {n, kTeams, rows});
     out.order = data_of<std::int32_t>(arrays, "order", {n, kTeams, rows});

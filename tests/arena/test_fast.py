@@ -28,6 +28,8 @@ def wish(fast: FastVector, dice: np.random.Generator) -> None:
     fast.fire[:] = dice.random(shape) < 0.7
     fast.aim[:] = dice.integers(0, fast.aims, shape) * (dice.random(shape) < 0.3)
     fast.order[:] = dice.integers(0, fast.orders, shape)
+    if fast.plan.options.action_repeat == 2:  # what is held longer is steered anew meanwhile
+        fast.go[:] = dice.integers(-1, 6, shape) * (dice.random(shape) < 0.5)
 
 
 def converters(fast: FastVector) -> dict[int, Arrays]:
@@ -63,7 +65,8 @@ def actions(fast: FastVector, env: int, sides: dict[int, Arrays]) -> dict[str, A
         (None, "red", 6, {"season": "2027"}),
         (None, "red", 10, {"season": "2026"}),
         (None, "red", 4, {"season": "2027", "lineups": FREE}),
-        ("hold", "red", 4, {"season": "2027"}),
+        (None, "red", 2, {"season": "2027", "duration": 12}),
+        ("hold", "red", 2, {"season": "2027"}),
         ("rush", "red", 6, {"season": "2027"}),
         ("rush", "blue", 2, {"season": "2026"}),
     ],
@@ -72,7 +75,7 @@ def test_whole_episodes_are_those_of_the_strategies_interface(
     opponent: str | None, learner: str, repeat: int, options: dict[str, Any]
 ) -> None:
     """Actions, observations, rewards and digests; the opponents are the bundled strategies."""
-    options = {**options, "duration": 30, "action_repeat": repeat, "reward": "score"}
+    options = {"duration": 30, **options, "action_repeat": repeat, "reward": "score"}
     strategy = None if opponent is None else f"std_{options['season']}_{opponent}"
     dice = np.random.default_rng(repeat)
     fast = FastVector(2, 2, opponent=opponent, learner=learner, **options)

@@ -141,9 +141,17 @@ void SimBatch::act(Env& env, int index, bool first) {
             const SideAction action =
                 spaces_.read(t, {arrays_.move + 2 * at, arrays_.spin + at, arrays_.fire + at,
                                  arrays_.aim + at, arrays_.order + at});
-            env.sim->act(t, first ? action : kept(action));
+            SideAction applied = first ? action : kept(action);
+            spaces_.steer(*env.sim, t, arrays_.go + at, navigator_, applied);
+            env.sim->act(t, std::move(applied));
         }
     }
+}
+
+bool SimBatch::steered(int env) const {
+    const auto width = static_cast<std::size_t>(options_.rows);
+    const std::int32_t* go = arrays_.go + side(env, 0) * width;
+    return std::any_of(go, go + kTeams * width, [](std::int32_t goal) { return goal != 0; });
 }
 
 void SimBatch::advance(int index) {
@@ -161,7 +169,7 @@ void SimBatch::advance(int index) {
     }
     Sim& sim = *env.sim;
     const bool bots = options_.bots[0] != Bot::kNone || options_.bots[1] != Bot::kNone;
-    const int slice = bots ? kTicksPerDecision : options_.action_repeat;
+    const int slice = bots || steered(index) ? kTicksPerDecision : options_.action_repeat;
     for (int tick = 0; tick < options_.action_repeat && !sim.ended(); tick += slice) {
         act(env, index, tick == 0);
         sim.advance(slice);

@@ -45,6 +45,7 @@ struct BatchArrays {
     float* final_globals = nullptr;
     const float* move = nullptr;
     const float* spin = nullptr;
+    const std::int32_t* go = nullptr;
     const std::int32_t* fire = nullptr;
     const std::int32_t* aim = nullptr;
     const std::int32_t* order = nullptr;
@@ -125,6 +126,7 @@ class SimBatch {
     void begin(int env);
     void advance(int env);
     void act(Env& env, int index, bool first);
+    bool steered(int env) const;
     void show(int env);
     void write(Sim& sim, int env, float* own, float* mates, float* enemies, float* globals);
     void keep_final(int env);

@@ -21,6 +21,10 @@ inline constexpr std::array<Metres, kSlots> kSpread = {{{0, 0},
                                                         {-1.0, -1.0},
                                                         {-1.0, 0.5}}};
 
+// Where the last columns of a robot lead to, and `go` goes: from 1 on.
+inline constexpr std::array<Metres, 4> kGoals = {kAttackOutpost, kAttackBase, kSupplyPlace,
+                                                 kGuardPlace};
+
 // A place for a team's own side, spread by slot (0: as it is).
 inline Metres place(const Field& field, Metres at, int team, int slot = 0) {
     const Metres spread = kSpread[static_cast<std::size_t>(slot)];

@@ -147,7 +147,7 @@ void Spaces::observe(Sim& sim, int t, Navigator& navigator, const SideArrays& in
         }
         own.put((r.zones & zone_bit(Zone::kHighland, 0)) != 0);
         const Metres here = position(r);
-        for (const Metres red : {kAttackOutpost, kAttackBase, kSupplyPlace, kGuardPlace}) {
+        for (const Metres red : kGoals) {
             Metres way;
             if (!model.flyer && r.alive != 0) {
                 const Metres goal = place(field, red, t, r.slot);
@@ -323,6 +323,23 @@ void Spaces::give(int t, int row, Order order, RobotAction& action) const {
                 action.sortie_y = static_cast<Word>(std::lround(goal.y * 1e6));
             }
             break;
+    }
+}
+
+void Spaces::steer(Sim& sim, int t, const std::int32_t* go, Navigator& navigator,
+                   SideAction& action) const {
+    for (std::size_t i = 0; i < sim.state().robots.size(); ++i) {
+        const RobotState& r = sim.state().robots[i];
+        const Model& model = sim.model_of(static_cast<int>(i));
+        if (r.team != t || model.flyer) continue;
+        const auto slot = static_cast<std::size_t>(r.slot);
+        const Word goal = go[row_of_[static_cast<std::size_t>(t)][slot]];
+        if (goal < 1 || goal > static_cast<Word>(kGoals.size())) continue;
+        const Metres at =
+            place(rules_->field(), kGoals[static_cast<std::size_t>(goal - 1)], t, r.slot);
+        const Metres way = navigator.steer(navigator.costs(model, at), position(r), at);
+        action.robots[slot].move_x = static_cast<Word>(std::lround(way.x * 1000));
+        action.robots[slot].move_y = static_cast<Word>(std::lround(way.y * 1000));
     }
 }
 

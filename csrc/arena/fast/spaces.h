@@ -63,6 +63,9 @@ class Spaces {
     // What a row cannot do is left out; numbers are cut to their ranges, and those that are not
     // finite count as 0.
     SideAction read(int team, const SideWishes& wishes) const;
+    // Puts the ways to goals in the place of moves, where rows have one: 0 none, else from kGoals.
+    void steer(Sim& sim, int team, const std::int32_t* go, Navigator& navigator,
+               SideAction& action) const;
     bool can(int team, int row, Order order) const;
 
   private:

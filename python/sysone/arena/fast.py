@@ -33,7 +33,7 @@ Bytes = npt.NDArray[np.uint8]
 
 BOTS: Final = ("hold", "rush", "random")
 """Opponents without Python; hold and rush decide as the bundled strategies of these names."""
-WISHES: Final = ("move", "spin", "fire", "aim", "order")
+WISHES: Final = ("move", "spin", "fire", "aim", "order", "go")
 SEEN: Final = ("own", "mates", "enemies", "globals")
 
 
@@ -57,9 +57,10 @@ class FastVector:
     Attributes:
         own, mates, enemies, globals: What each side sees, float32 [envs][2][rows][48, 24, 16] and
             [envs][2][40]; red first. Of a side that an opponent drives they stay 0.
-        move, spin, fire, aim, order: What arrays-driven sides do in the next step, float32
+        move, spin, fire, aim, order, go: What arrays-driven sides do in the next step, float32
             [envs][2][rows][2] and [envs][2][rows], int32 [envs][2][rows]. They stay as they are
-            until they are written again.
+            until they are written again. A ``go`` above 0 steers to one of `GOALS` in the place
+            of ``move``, anew at every decision however long a step is.
         rewards: float32 [envs][2].
         terminated, truncated, began: uint8 [envs]; ``began``: the step or reset began an episode.
         winner: int32 [envs], -1 none or a draw, 0 red, 1 blue, of the episode that ended last.
@@ -144,7 +145,7 @@ class FastVector:
             arrays |= {f"final_{name}": arrays[name].copy() for name in columns}
         arrays["move"] = np.zeros((envs, 2, rows, 2), np.float32)
         arrays["spin"] = np.zeros((envs, 2, rows), np.float32)
-        for name in ("fire", "aim", "order"):
+        for name in ("go", "fire", "aim", "order"):
             arrays[name] = np.zeros((envs, 2, rows), np.int32)
         arrays["rewards"] = np.zeros((envs, 2), np.float32)
         for name in ("terminated", "truncated", "began"):
@@ -158,6 +159,7 @@ class FastVector:
         self.globals: Floats = arrays["globals"]
         self.move: Floats = arrays["move"]
         self.spin: Floats = arrays["spin"]
+        self.go: Integers = arrays["go"]
         self.fire: Integers = arrays["fire"]
         self.aim: Integers = arrays["aim"]
         self.order: Integers = arrays["order"]

@@ -73,6 +73,9 @@ ORDERS: Final = (
 )
 """What acts once; a robot that cannot do it does nothing. ``buy_much`` is 50 rounds (5 of 42 mm),
 ``buy_little`` 10 (1), ``aerial`` is support, or a sortie of a drone."""
+GOALS: Final = ("none", "outpost", "base", "supply", "guard")
+"""What ``go`` steers to: the places of the last columns of `OWN`."""
+_PLACES: Final = (ATTACK_OUTPOST, ATTACK_BASE, SUPPLY, GUARD)
 _CARD = {"17": (50, 10), "42": (5, 1)}
 
 
@@ -91,6 +94,7 @@ class Arrays:
         self.models = info["static"]["models"]
         self._turn = 1.0 if self.tactics.red else -1.0
         self._enemy_slots: list[int] = []
+        self._robots: dict[int, Mapping[str, Any]] = {}
 
     @property
     def aims(self) -> int:
@@ -103,6 +107,7 @@ class Arrays:
         mates = np.zeros((self.rows, len(MATE)), np.float32)
         enemies = np.zeros((self.rows, len(ENEMY)), np.float32)
         self._enemy_slots = sorted(int(slot) for slot in observation["enemy_roster"])
+        self._robots = {int(slot): me for slot, me in observation["robots"].items()}
         for slot, me in observation["robots"].items():
             row = self.slots.index(int(slot))
             own[row], mates[row] = self._own(me), self._mate(me)
@@ -123,6 +128,7 @@ class Arrays:
         fire: npt.ArrayLike,
         aim: npt.ArrayLike,
         order: npt.ArrayLike,
+        go: npt.ArrayLike | None = None,
     ) -> dict[str, Any]:
         """The action that arrays mean.
 
@@ -132,9 +138,13 @@ class Arrays:
             fire: [rows], 0 or 1.
             aim: [rows], below `aims`; a row without an enemy is the engine's own aim.
             order: [rows], an index of `ORDERS`.
+            go: [rows], an index of `GOALS`; above 0 it stands for ``move``, from where the robots
+                were when they were observed last.
         """
         moves, spins = _thousandths(move), _thousandths(spin)
         fires, aims, orders = (np.asarray(values, int) for values in (fire, aim, order))
+        goals = np.zeros(self.rows, int) if go is None else np.asarray(go, int)
+        goals = np.where((goals >= 0) & (goals < len(GOALS)), goals, 0)
         whole: dict[str, Any] = {}
         for row, slot in enumerate(self.slots):
             model = self.models[str(self.tactics.info["models"][str(slot)])]
@@ -147,6 +157,10 @@ class Arrays:
             target = self._target(int(aims[row]))
             if target is not None:
                 action["aim"] = {"target": target}
+            if goals[row] and slot in self._robots and model["role"] != "aerial":
+                me = self._robots[slot]
+                goal = self.tactics.place(_PLACES[goals[row] - 1], slot)
+                action["move"] = self.tactics.go(dict(me), goal)
             whole[str(slot)] = action | self._order(int(orders[row]), model)
         return whole
 
@@ -206,7 +220,7 @@ class Arrays:
         revive = me["revive"]
         own = self.tactics.team
         ways: list[float] = []
-        for goal in (ATTACK_OUTPOST, ATTACK_BASE, SUPPLY, GUARD):
+        for goal in _PLACES:
             way = [0.0, 0.0]
             if me["alive"] and me["role"] != "aerial":
                 way = self.tactics.go(dict(me), self.tactics.place(goal, me["slot"]))
