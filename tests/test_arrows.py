@@ -32,6 +32,8 @@ EXTRAS = (
     "plotly",
     "matplotlib",
     "playwright",
+    "imageio",
+    "imageio_ffmpeg",
 )
 
 
@@ -165,6 +167,6 @@ def test_a_wrong_arrow_is_seen(tmp_path: Path, module: str, line: str, wrong: bo
 
 def test_the_default_install_needs_no_extra() -> None:
     blocked = "".join(f"sys.modules[{name!r}] = None\n" for name in EXTRAS)
-    code = f"import sys\n{blocked}import sysone.cli, sysone.trex.cli\n"
+    code = f"import sys\n{blocked}import sysone.cli, sysone.trex.cli, sysone.viewer.cli\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

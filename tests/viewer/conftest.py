@@ -1,5 +1,6 @@
 """One real output of each kind, made once for all tests of the viewer."""
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -21,9 +22,22 @@ def run(folder: Path, *words: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with outputs of all worlds."""
-    folder = tmp_path_factory.mktemp("outputs")
+def outputs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder with outputs of all worlds, which the workers of a test run share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "viewer-outputs"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            begun = folder.with_suffix(".begun")
+            begun.mkdir()
+            make_outputs(begun)
+            begun.rename(folder)
+    return folder
+
+
+def make_outputs(folder: Path) -> None:
+    """Play, drive and evaluate a little of everything."""
     play = ("sysone", "trex", "--clock", "virtual", "--seeds", "2", "--duration", "20")
     play += ("--no-baselines",)
     # Late answers without a shield crash, those of 0.1 s do not.
@@ -52,7 +66,18 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *("sysone.arena", "run", *teams, "--duration", "5", "--swap-sides", "--workers", "1"),
         *("--replays", "all", "--output", "games"),
     )
-    return folder
+    run(
+        folder,
+        *("sysone", "arc", "eval", "--games", "hcyc,pkey", "--max-actions", "60"),
+        *("--out", "report.json", "--record", "traces"),
+    )
+    drive = ("sysone", "drive", "run", "--subset", "10003")
+    run(folder, *drive, "--agent", "stub", "--traffic", "4", "--out", "stub")
+    run(
+        folder,
+        *(*drive, "--agent", "autopilot", "--camera", "ground", "--save-frames"),
+        *("--out", "filmed"),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -2,15 +2,21 @@
 
 import gzip
 import json
+import os
+import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sysone.arena import replay as replays
+from sysone.arena.engine import Game
+from sysone.arena.record import Recorder, close
 from sysone.runs.errors import RunError
 from sysone.trex.recording import Landed, Played, Start, read_recording
 from sysone.viewer.detect import open_path, open_paths
-from sysone.viewer.document import Document
+from sysone.viewer.document import Document, encode
 
 
 def first(path: Path) -> Document:
@@ -167,3 +173,225 @@ def test_a_recording_that_is_not_what_the_engine_plays_is_refused(
     changed.write_bytes(b"".join(lines))
     with pytest.raises(RunError, match="seed 0, frame 100: score"):
         first(changed)
+
+
+# ARC ------------------------------------------------------------------------------------------
+
+
+def pictures(data: dict[str, Any]) -> list[str]:
+    """Every picture of an episode, put together from its changes as the page does."""
+    grid = list(data["start"])
+    found = []
+    for step in data["steps"]:
+        if "grid" in step:
+            grid = list(step["grid"])
+        cells = step.get("cells", [])
+        for place, colour in zip(cells[::2], cells[1::2], strict=True):
+            grid[place] = f"{colour:x}"
+        found.append("".join(grid))
+    return found
+
+
+def test_a_trace_keeps_every_picture(outputs: Path) -> None:
+    path = outputs / "traces" / "pkey" / "seed0.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    steps = [line for line in lines if "step" in line]
+    document = first(path)
+    assert pictures(document.data) == [step["frames_after"][-1].replace("\n", "") for step in steps]
+    shown = document.data["steps"]
+    assert [step["action"] for step in shown] == [step["action"] for step in steps]
+    for one, other in pairwise(shown):
+        assert one["to"] == other["from"]
+    chosen = [step for step in shown if step["candidates"]]
+    assert len(chosen) >= len(shown) - 1
+    assert all(step["action"] in step["candidates"]["first"] for step in chosen)
+
+
+def test_a_report_leads_to_the_traces_beside_it(outputs: Path) -> None:
+    opened = open_path(outputs / "report.json")
+    document = opened.documents[""]()
+    assert [item.name for item in document.items] == ["hcyc/seed0.jsonl", "pkey/seed0.jsonl"]
+    assert all(opened.documents[item.name]().kind == "arc" for item in document.items)
+    assert set(open_path(outputs / "traces").documents) == set(opened.documents)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"v": 2, "game_id": "x", "before": "00"}, "version 2 of a trace, expected 1"),
+        ({"v": 1, "game_id": "x", "before": "0g"}, "a picture that is none"),
+        ({"v": 1, "game_id": "x", "before": "0\n00"}, "a picture that is none"),
+        ({"v": 1, "game_id": "x"}, "has no first picture"),
+    ],
+)
+def test_a_trace_of_another_kind_is_refused(
+    tmp_path: Path, line: dict[str, Any], said: str
+) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    with pytest.raises(RunError, match=said):
+        first(path)
+
+
+def test_what_later_traces_say_of_a_decision_is_passed_on(outputs: Path, tmp_path: Path) -> None:
+    lines = (outputs / "traces" / "hcyc" / "seed0.jsonl").read_text().splitlines()
+    step = {**json.loads(lines[1]), "wake": {"reason": "novel"}, "probabilities": {"ACTION1": 0.5}}
+    path = tmp_path / "trace.jsonl"
+    path.write_text("\n".join([lines[0], json.dumps(step)]) + "\n")
+    shown = first(path).data["steps"][0]
+    assert shown["wake"] == {"reason": "novel"}
+    assert shown["probabilities"] == {"ACTION1": 0.5}
+
+
+# Drive ----------------------------------------------------------------------------------------
+
+
+def test_a_drive_is_shown_with_everybody_on_the_road(outputs: Path) -> None:
+    folder = outputs / "stub" / "seed_0" / "route_10003_rep0"
+    result = json.loads((folder / "result.json").read_bytes())
+    for path in (folder, folder / "result.json"):
+        data = first(path).data
+        assert len(data["x"]) == result["ticks"] == len(data["again"]["actors"])
+        assert {len(tick) for tick in data["again"]["actors"]} == {4 * 4}
+        assert len(data["events"]) == len(result["events"])
+        assert data["scores"].keys() == result["scores"].keys()
+        assert {box["kind"] for box in data["map"]["boxes"]} == {"light", "stop"}
+
+
+def test_actors_are_left_out_when_the_world_does_not_go_the_same_way(
+    outputs: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "stub"
+    shutil.copytree(outputs / "stub", run)
+    settings = json.loads((run / "run.json").read_bytes())
+    for changed in ({"dt": 0.1}, {"faults": ["stall@tick=5"]}, {"routes_file": "missing.xml"}):
+        (run / "run.json").write_text(json.dumps({**settings, **changed}))
+        assert first(run / "seed_0" / "route_10003_rep0").data["again"] is None
+
+
+def test_a_run_of_drives_opens_each_and_its_pictures(outputs: Path) -> None:
+    opened = open_path(outputs / "filmed")
+    document = opened.documents[""]()
+    (item,) = document.items
+    assert not document.live
+    drive = opened.documents[item.name]()
+    name = f"{item.name}/{drive.data['pictures'][0]}"
+    found = opened.picture(name)
+    assert found is not None
+    assert found.is_file()
+    for wrong in ("../../run.json", f"{item.name}/../1", f"{item.name}/999999", "x/1"):
+        assert opened.picture(wrong) is None
+
+
+def test_a_broken_drive_is_refused(outputs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "drive"
+    shutil.copytree(outputs / "stub" / "seed_0" / "route_10003_rep0", folder)
+    (folder / "ticks.jsonl.gz").write_bytes(b"broken")
+    with pytest.raises(RunError, match="not a whole gzip file"):
+        first(folder)
+
+
+# What is still being written --------------------------------------------------------------------
+
+
+def test_a_growing_recording_is_told_frame_by_frame(outputs: Path, tmp_path: Path) -> None:
+    raw = (outputs / "late.jsonl").read_bytes()
+    path = tmp_path / "growing.jsonl"
+    path.write_bytes(raw[:20_000])
+    opened = open_path(path)
+    assert opened.documents[""]().live
+    growing = opened.live[""]()
+    told = growing.poll()
+    assert told is not None
+    lanes = told["document"]["data"]["lanes"]
+    assert growing.poll() is None
+    for at in range(50_000, len(raw) + 30_000, 30_000):  # cuts lines anywhere
+        path.write_bytes(raw[:at])
+        news = growing.poll()
+        assert news is not None
+        for k, more in enumerate(news["lanes"]):
+            if k == len(lanes):
+                lanes.append(more)
+                continue
+            for name, values in more["columns"].items():
+                lanes[k]["columns"][name] += values
+            lanes[k]["kinds"] = more["kinds"]
+            lanes[k]["answers"] += more["answers"]
+            lanes[k]["marks"] += more["marks"]
+        if at >= len(raw):
+            break
+    whole = json.loads(encode(first(outputs / "late.jsonl")))["data"]["lanes"]
+    for lane in (*lanes, *whole):
+        del lane["source"]
+    assert json.loads(json.dumps(lanes)) == whole
+
+
+def test_a_recording_that_ended_or_lies_still_is_not_live(outputs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_bytes((outputs / "late.jsonl").read_bytes()[:20_000])
+    assert open_path(path).live
+    os.utime(path, (0, 0))
+    assert not open_path(path).live
+    whole = tmp_path / "whole.jsonl"
+    shutil.copyfile(outputs / "late.jsonl", whole)
+    assert not open_path(whole).live
+
+
+def test_a_match_is_shown_while_it_is_spooled(outputs: Path, tmp_path: Path) -> None:
+    replay = replays.read(outputs / "replay.json")
+    path = tmp_path / "match.json"
+    spool = path.with_name("match.json.spool")
+    with spool.open("w+b") as file:
+        game = Game(replay.setup())
+        recorder = Recorder(
+            game,
+            {"strategies": replay.strategies, "control": replay.control, "swapped": False},
+            file,
+        )
+        growing = None
+        for _ in range(100):
+            recorder.advanced(game.advance())
+            if game.tick == 80:
+                file.flush()
+                opened = open_path(path)  # there is no replay yet: its spool is shown
+                growing = opened.live[""]()
+                told = growing.poll()
+                assert told is not None
+                assert not told["ended"]
+                assert told["document"]["header"]["verdict"]["text"] == "arena_cut"
+                assert growing.poll() is None
+        recorder.finish()
+    assert growing is not None
+    close(path)
+    news = growing.poll()
+    assert news is not None
+    assert news["ended"]
+    few, many = (len(found["document"]["data"]["keyframes"]["data"]) for found in (told, news))
+    assert few < many
+
+
+def test_a_run_of_drives_is_live_until_it_is_done(outputs: Path, tmp_path: Path) -> None:
+    run = tmp_path / "stub"
+    shutil.copytree(outputs / "stub", run)
+    state = json.loads((run / "state.json").read_bytes())
+    (run / "state.json").write_text(json.dumps({**state, "state": "running"}))
+    hidden = run / "seed_0"
+    hidden.rename(run / "later")
+    opened = open_path(run)
+    growing = opened.live[""]()
+    told = growing.poll()
+    assert told is not None
+    assert told["document"]["data"]["tables"][0]["rows"] == []
+    assert growing.poll() is None
+    (run / "later").rename(hidden)
+    news = growing.poll()
+    assert news is not None
+    assert not news["ended"]
+    name = news["document"]["items"][0]["name"]
+    make = opened.documents.get(name)
+    assert make is not None
+    assert make().kind == "drive"
+    (run / "state.json").write_text(json.dumps({**state, "state": "done"}))
+    last = growing.poll()
+    assert last is not None
+    assert last["ended"]

@@ -125,10 +125,10 @@ class Replay:
                         moment = snapshot(game, held)
                         for question in questions[before:at]:
                             self._plan(planner, start, moment, question)
-                    _play(game, start, record)
+                    play_frame(game, start, record)
                     held = record.held
                     frames += 1
-                    yield _view(game, start, record, landed)
+                    yield view_of(game, start, record, landed)
                     landed = []
                 case End():
                     ended = True
@@ -160,7 +160,13 @@ class Replay:
         self.asked.append(Asked(state=state, questions=questions, answer=answer))
 
 
-def _play(game: Game, start: Start, record: Played) -> None:
+def play_frame(game: Game, start: Start, record: Played) -> None:
+    """Play one recorded frame on the engine.
+
+    Raises:
+        MismatchError: the engine shows something else afterwards.
+        RunError: a call that there is not.
+    """
     for letter in record.calls:
         match letter:
             case "J":
@@ -188,7 +194,8 @@ def _play(game: Game, start: Start, record: Played) -> None:
             )
 
 
-def _view(game: Game, start: Start, record: Played, landed: list[Landed]) -> ViewFrame:
+def view_of(game: Game, start: Start, record: Played, landed: list[Landed]) -> ViewFrame:
+    """What a spectator sees of the game after a recorded frame."""
     return ViewFrame(
         seed=start.seed,
         frame=record.frame,

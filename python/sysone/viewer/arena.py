@@ -10,10 +10,12 @@ import msgspec
 
 from sysone.arena.engine import TEAMS
 from sysone.arena.errors import ArenaError
+from sysone.arena.record import SPOOL_SUFFIX, End, assemble
 from sysone.arena.replay import Replay, decode, verify
 from sysone.arena.rules import models as model_rules
-from sysone.runs.errors import RunError
+from sysone.runs.errors import RunError, unreadable
 from sysone.viewer.document import Document, Header, Item, Opened, Tone, Verdict
+from sysone.viewer.live import Overview, is_fresh
 from sysone.viewer.reading import read_file, read_object
 
 FORMAT: Final = "arena-replay-v1"
@@ -23,13 +25,12 @@ QUIET: Final = frozenset({"shot", "message"})
 OUTCOMES: Final[dict[str, Tone]] = {"win": "good", "loss": "bad", "draw": "plain"}
 
 
-def read_replay(path: Path) -> Replay:
-    """A replay.
+def read_replay(path: Path, raw: bytes) -> Replay:
+    """The replay in a text that was read from a path.
 
     Raises:
         RunError: it is none, or of another version of the format.
     """
-    raw = read_file(path)
     try:
         found = decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -40,12 +41,19 @@ def read_replay(path: Path) -> Replay:
 
 
 def document(path: Path, title: str | None = None, verified: Verdict | None = None) -> Document:
-    """The screen of a replay.
+    """The screen of a replay's file.
 
     Raises:
         RunError: see `read_replay`; or its parts do not fit together.
     """
-    replay = read_replay(path)
+    return replay_document(path, read_file(path), title, verified)
+
+
+def replay_document(
+    path: Path, raw: bytes, title: str | None, verified: Verdict | None
+) -> Document:
+    """The screen of a replay that was read (see `document`)."""
+    replay = read_replay(path, raw)
     if replay.season not in ("2026", "2027"):
         raise RunError(f"{path}: season is {replay.season!r}, expected 2026 or 2027")
     ids = robot_ids(replay)
@@ -310,13 +318,64 @@ def _run_charts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def run_opened(folder: Path) -> Opened:
-    """A run directory with all its replays."""
-    documents: dict[str, Callable[[], Document]] = {"": lambda: run_document(folder)}
-    verifying: dict[str, Callable[[], Verdict]] = {}
-    for row in read_results(folder):
-        name = _replay_name(folder, row)
-        if name is not None:
-            path = folder / name
-            documents[name] = partial(document, path, f"{folder.name} / {name}")
-            verifying[name] = partial(verified, path)
-    return Opened(folder.name, documents, verify=verifying)
+    """A run directory with all its replays, those that come while it is watched too."""
+    games = _Games(folder)
+    return Opened(
+        folder.name,
+        games,
+        live={"": lambda: Overview(partial(run_document, folder))},
+        verify=games.verifying,
+    )
+
+
+class _Games(dict[str, Callable[[], Document]]):
+    """Documents of a run by replay; looks again when a name is missing."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__({"": partial(run_document, folder)})
+        self.folder = folder
+        self.verifying: dict[str, Callable[[], Verdict]] = {}
+        self._look()
+
+    def _look(self) -> None:
+        for row in read_results(self.folder):
+            name = _replay_name(self.folder, row)
+            if name is not None:
+                path = self.folder / name
+                self.setdefault(name, partial(document, path, f"{self.folder.name} / {name}"))
+                self.verifying.setdefault(name, partial(verified, path))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A game's document."""
+        if name not in self:
+            self._look()
+        return super().get(name, default)
+
+
+# A match that goes on -------------------------------------------------------------------------
+
+
+def spool_document(spool: Path) -> Document:
+    """The screen of a match as far as it is spooled; of its replay once that is there.
+
+    Raises:
+        RunError: it is no spool, or has no decision yet.
+    """
+    replay = spool.with_name(spool.name.removesuffix(SPOOL_SUFFIX))
+    try:
+        with spool.open("rb") as file:
+            raw = assemble(file, End({}, "", truncated=True))
+    except FileNotFoundError:
+        return document(replay)
+    except OSError as error:
+        raise unreadable(spool, error) from error
+    except ArenaError as error:
+        raise RunError(f"{spool}: {error}") from error
+    found = replay_document(spool, raw, replay.name, None)
+    return msgspec.structs.replace(found, live=is_fresh(spool), can_verify=False)
+
+
+def spool_opened(spool: Path) -> Opened:
+    """A match that is being played."""
+    make = partial(spool_document, spool)
+    return Opened(spool.name, {"": make}, live={"": lambda: Overview(make)})

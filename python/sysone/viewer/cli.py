@@ -24,6 +24,10 @@ HtmlOption = Annotated[
     Path | None,
     typer.Option(metavar="OUT.html", help="Write one self-contained file instead of serving."),
 ]
+FilmOption = Annotated[
+    Path | None,
+    typer.Option(metavar="OUT.gif|OUT.mp4", help="Write a film instead (extra: film)."),
+]
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Arena replays: simulate again first, and say so.")
 ]
@@ -36,12 +40,37 @@ def view(
     no_open: NoOpenOption = False,
     html: HtmlOption = None,
     verify: VerifyOption = False,
+    gif: FilmOption = None,
+    mp4: FilmOption = None,
+    begin: Annotated[float, typer.Option("--from", min=0.0, help="Of a film, in seconds.")] = 0.0,
+    end: Annotated[float | None, typer.Option("--to", min=0.0, help="Of a film.")] = None,
+    speed: Annotated[float, typer.Option(min=0.05, max=60.0, help="Of a film.")] = 1.0,
+    fps: Annotated[int, typer.Option(min=1, max=60, help="Of a film.")] = 20,
 ) -> None:
     """Show recordings, traces, drives, replays, reports and whole runs in a local page.
 
     Ctrl+C ends it. A run that goes on is followed as it writes.
     """
-    show(paths, port, no_open=no_open, html=html, verify=verify)
+    if gif is None and mp4 is None:
+        show(paths, port, no_open=no_open, html=html, verify=verify)
+        return
+    from sysone.runs.progress import Progress
+    from sysone.viewer.detect import open_paths
+    from sysone.viewer.film import Cut, write_film
+
+    try:
+        opened = open_paths(paths)
+        for out, ending in ((gif, ".gif"), (mp4, ".mp4")):
+            if out is None:
+                continue
+            if out.suffix.lower() != ending:
+                raise RunError(f"{out} should end in {ending}")
+            with Progress() as progress:
+                count = write_film(opened, out, Cut(begin, end, speed, fps), progress)
+                progress.note(f"{count} frames in {out}")
+    except RunError as error:
+        typer.echo(f"sysone view: {error}", err=True)
+        raise typer.Exit(USAGE) from None
 
 
 def show(

@@ -34,6 +34,9 @@ def open_paths(paths: Sequence[Path], *, verify: bool = False) -> Opened:
 
 def open_path(path: Path, *, verify: bool = False) -> Opened:
     """What one path holds (see `open_paths`)."""
+    spool = path.with_name(path.name + ".spool")
+    if not path.exists() and spool.is_file():
+        path = spool  # its match is still being played
     if not path.exists():
         raise RunError(f"{path} is not there")
     if path.is_dir():
@@ -53,7 +56,7 @@ def is_recording(raw: bytes) -> bool:
 
 
 def _open_file(path: Path, verify: bool) -> Opened:
-    from sysone.viewer import arena, trex, trex_reports
+    from sysone.viewer import arc, arena, drive, trex, trex_reports
 
     raw = read_file(path)
     if not raw.strip():
@@ -67,8 +70,20 @@ def _open_file(path: Path, verify: bool) -> Opened:
             return arena.opened(path, verify_now=verify)
         case "results" | "sweep" | "comparison" as kind:
             return trex_reports.opened(path, kind)
+        case "arena spool":
+            return arena.spool_opened(path)
         case "arena run":
             return arena.run_opened(path.parent)
+        case "drive":
+            return drive.drive_opened(path.parent)
+        case "drive run":
+            return drive.run_opened(path.parent)
+        case "arc trace":
+            return Opened(path.name, {"": lambda: arc.trace_document(path)})
+        case "arc report":
+            return arc.report_opened(path)
+        case "arc comparison":
+            return Opened(path.name, {"": lambda: arc.comparison_document(path)})
     raise _unknown(path, found)
 
 
@@ -77,10 +92,22 @@ def _is_known_line(head: dict[str, Any]) -> bool:
 
 
 def _kind_of(found: dict[str, Any]) -> str:
+    if found.get("spool") == "arena-spool-v1":
+        return "arena spool"
     if str(found.get("format", "")).startswith("arena-replay-"):
         return "arena replay"
     if found.get("format") in ("arena-run-v1", "arena-summary-v1"):
         return "arena run"
+    if found.get("final") is True and "ticks_sha256" in found:
+        return "drive"
+    if "routes_sha256" in found or (isinstance(found.get("fields"), list) and "schema" in found):
+        return "drive run" if "routes_sha256" in found else "drive"
+    if "v" in found and "game_id" in found:
+        return "arc trace"
+    if all(isinstance(found.get(key), dict) for key in ("meta", "games", "summary")):
+        return "arc report"
+    if isinstance(found.get("games"), dict) and "same_rules" in found:
+        return "arc comparison"
     if isinstance(found.get("summary"), dict) and isinstance(found.get("results"), list):
         return "results"
     if isinstance(found.get("grid"), dict) and isinstance(found.get("points"), list):
@@ -102,11 +129,21 @@ def _some(found: dict[str, Any]) -> str:
 
 
 def _open_folder(folder: Path) -> Opened:
-    from sysone.viewer import arena
+    from sysone.viewer import arc, arena, drive
 
+    if (folder / "result.json").is_file() and (folder / "ticks.jsonl.gz").is_file():
+        return drive.drive_opened(folder)
     run = folder / "run.json"
     if run.is_file():
         found = read_object(run)
         if found.get("format") == "arena-run-v1":
             return arena.run_opened(folder)
+        if "routes_sha256" in found:
+            return drive.run_opened(folder)
+    report = folder / "eval_report.json"
+    if report.is_file():
+        return arc.report_opened(report)
+    traces = arc.find_traces(folder)
+    if traces:
+        return arc.folder_opened(folder, traces)
     raise RunError(f"{folder} holds nothing that can be shown. There are views of {SHOWN}")

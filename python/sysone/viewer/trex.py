@@ -219,6 +219,23 @@ def _versions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def opened(paths: Sequence[Path]) -> Opened:
-    """Recordings that are whole, or still growing when there is one."""
+    """Recordings; a single one that still grows is followed."""
+    # what follows recordings makes the same lanes
+    from sysone.viewer.live import Recording, is_fresh
+
+    title = " · ".join(path.name for path in paths)
+    if len(paths) == 1 and is_fresh(paths[0]) and not _is_whole(paths[0]):
+        path = paths[0]
+        return Opened(
+            title,
+            {"": lambda: lanes_document(read_lanes(path)[0], title, None, live=True)},
+            live={"": lambda: Recording(path)},
+        )
     documents: dict[str, Callable[[], Document]] = {"": lambda: document(paths)}
-    return Opened(" · ".join(path.name for path in paths), documents)
+    return Opened(title, documents)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the last line of a recording ends a match."""
+    *_, last = [b"", *path.read_bytes().splitlines()]
+    return last.startswith(b'{"is":"end"')

@@ -240,6 +240,9 @@ const TEXTS = {
   system2_calls: ["System-2 calls", "系统二调用"],
   rhae: ["RHAE %", "RHAE %"],
   baselines: ["Baselines", "基线"],
+  interval_95: ["95 % interval", "95 % 区间"],
+  degraded: ["degraded", "已降级"],
+  frames: ["frames", "帧"],
   no_trace: ["no trace recorded", "无轨迹"],
   // Drive
   drive_score: ["{status} · {score}", "{status} · {score}"],

@@ -8,9 +8,11 @@ import {Charts} from "./charts.js";
 import {language, languages, setLanguage, t, value} from "./i18n.js";
 import {trexView} from "./trex.js";
 import {arenaView} from "./arena.js";
+import {arcView} from "./arc.js";
+import {driveView} from "./drive.js";
 import {reportView} from "./report.js";
 
-const VIEWS = {trex: trexView, arena: arenaView, report: reportView};
+const VIEWS = {trex: trexView, arena: arenaView, arc: arcView, drive: driveView, report: reportView};
 const EVENTS_SHOWN = 120;
 const INSPECT_EVERY_MS = 90;
 
@@ -58,7 +60,8 @@ class Screen {
     this.open(name);
   }
 
-  show(name, doc) {
+  // `following`: it is another state of what is shown, and news go on coming.
+  show(name, doc, following = false) {
     const make = VIEWS[doc.kind];
     if (!make) throw new Error(`${doc.kind}: ${t("unknown_kind")}`);
     this.name = name;
@@ -91,7 +94,7 @@ class Screen {
       if (doc.live) this.player.seek(view.duration);
       this.changed();
     }
-    if (doc.live && this.source.served) this.follow();
+    if (doc.live && this.source.served && !following) this.follow();
     document.body.dataset.ready = doc.kind;
     performance.mark("shown");
   }
@@ -100,7 +103,7 @@ class Screen {
     this.events = this.source.live(this.name, (news) => {
       const atEnd = this.player && this.player.time >= this.player.duration - 1.5;
       if (news.document) {
-        this.show(this.name, news.document);
+        this.replace(news.document, atEnd);
         return;
       }
       if (!this.view || !this.view.append) return;
@@ -113,6 +116,19 @@ class Screen {
     }, (message) => {
       if (this.liveBadge) this.liveBadge.textContent = message;
     });
+  }
+
+  replace(doc, atEnd) {
+    const {time, speed, playing} = this.player || {};
+    const keep = this.view && this.view.keep ? this.view.keep() : null;
+    if (this.player) this.player.pause();
+    this.show(this.name, doc, true);
+    if (keep !== null && this.view.restore) this.view.restore(keep);
+    if (this.player) {
+      if (speed) this.player.speed = speed;
+      if (time !== undefined && !atEnd) this.player.seek(time);
+      if (playing) this.player.play();
+    }
   }
 
   header() {
@@ -192,6 +208,8 @@ class Screen {
     this.tip = h("div", {class: "tip", hidden: true});
     this.surface = new Surface(canvas, (g, width, height) => {
       const before = performance.now();
+      g.fillStyle = this.colours.panel;
+      g.fillRect(0, 0, width, height);
       view.draw(g, width, height, this.player.time, this.colours);
       this.drawMs = performance.now() - before;
     });

@@ -1,0 +1,421 @@
+"""A drive on its map, and the run that holds many.
+
+Ticks have the car and the light that affects it. Other actors and lights are not written: where
+the same world and route are at hand, the recorded controls drive it again, and what it shows is
+taken when the car is at the same places to the bit, and left out otherwise.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from sysone.drive.backend import Frame, SensorSpec, Setup
+from sysone.drive.embedded import EmbeddedBackend
+from sysone.drive.embedded.lights import find_lights, find_stops
+from sysone.drive.executor import MAX_GAME_TIME_S, DriveConfig, drive_route
+from sysone.drive.planning import densify
+from sysone.drive.replay import FRAMES, RecordedDriver
+from sysone.drive.roadmap import RoadMap
+from sysone.drive.routes import Route, read_routes, scripts_of
+from sysone.drive.shipped import find_routes, map_of
+from sysone.drive.ticks import BadTick, TickStore, read_ticks
+from sysone.runs.errors import RunError
+from sysone.viewer.document import Document, Header, Item, Opened, Tone, Verdict
+from sysone.viewer.live import Overview
+from sysone.viewer.reading import read_object
+
+LANE_STEP_M: Final = 2.0
+MOST_TICKS: Final = 200_000
+COLUMNS: Final = (
+    *("sim_time", "ego_yaw", "ego_speed", "speed_limit", "route_completion"),
+    *("traffic_light_state", "traffic_light_id", "control_source", "infer_ms"),
+    *("lane_id", "road_id", "is_junction", "background_speed"),
+)
+
+
+class Watched(EmbeddedBackend):
+    """The embedded world, which keeps what stands where after every tick."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[list[list[Any]], dict[int, str]]] = []
+
+    def tick(self) -> Frame:
+        """One step, looked at."""
+        frame = super().tick()
+        actors = [
+            [
+                *(actor.id, actor.type, round(actor.x, 2), round(actor.y, 2), round(actor.yaw, 3)),
+                *(actor.half_length, actor.half_width),
+            ]
+            for actor in self.actors()
+        ]
+        self.seen.append((actors, dict(frame.lights)))
+        return frame
+
+
+def drive_document(folder: Path, run: Path | None, title: str | None = None) -> Document:
+    """The screen of one drive; ``run`` is the folder of its run.
+
+    Raises:
+        RunError: a file of it is missing or broken.
+    """
+    result = read_object(folder / "result.json")
+    try:
+        store, header = read_ticks(folder / "ticks.jsonl.gz")
+    except BadTick as error:
+        raise RunError(f"{folder / 'ticks.jsonl.gz'}: {error}") from error
+    if not 0 < len(store) <= MOST_TICKS:
+        raise RunError(f"{folder} has {len(store)} ticks, expected 1 to {MOST_TICKS}")
+    settings = _settings(run)
+    found = _world(settings, header)
+    again = _again(settings, header, store, *found) if found else None
+    places = np.round(store.array("ego_location")[:, :2], 3)
+    scores = result.get("scores") if isinstance(result.get("scores"), dict) else {}
+    profile = str(result.get("profile", "?"))
+    score = (scores or {}).get(profile) or {}
+    status = str(score.get("status", "?"))
+    tone: Tone = "good" if status == "Perfect" else "bad" if "Failed" in status else "plain"
+    pictures = _pictures(folder)
+    return Document(
+        kind="drive",
+        header=Header(
+            world="drive",
+            title=title or folder.name,
+            about=[
+                (key, str(result.get(key)))
+                for key in ("route_id", "seed", "repetition", "agent", "end", "failure", "note")
+                if result.get(key) not in (None, "")
+            ],
+            versions={k: str(v) for k, v in (settings.get("versions") or {}).items()},
+            verdict=Verdict(
+                "drive_score", {"status": status, "score": score.get("score_composed")}, tone
+            ),
+        ),
+        data={
+            "dt": settings.get("dt", 0.05),
+            "map": _map(found[1]) if found else None,
+            "route": [
+                [round(p.x, 2), round(p.y, 2)] for p in densify(found[0].waypoints, found[1]).points
+            ]
+            if found
+            else None,
+            "x": places[:, 0].tolist(),
+            "y": places[:, 1].tolist(),
+            "columns": {name: [_plain(value) for value in store.column(name)] for name in COLUMNS},
+            "controls": [
+                [round(float(control.get(name, 0.0)), 3) for name in ("throttle", "brake", "steer")]
+                for control in store.column("control")
+            ],
+            "contacts": [[index, contact] for index, contact in store.scoring_columns().contacts],
+            "events": [event for event in result.get("events") or [] if isinstance(event, dict)],
+            "scores": scores,
+            "profile": profile,
+            "comfort": result.get("comfort"),
+            "again": again,
+            "pictures": pictures,
+            "folder": title or folder.name,
+        },
+    )
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN; five digits are what is drawn."""
+    if isinstance(value, float):
+        return round(value, 5) if math.isfinite(value) else None
+    return value
+
+
+def _settings(run: Path | None) -> dict[str, Any]:
+    if run is None or not (run / "run.json").is_file():
+        return {}
+    return read_object(run / "run.json")
+
+
+def _world(
+    settings: Mapping[str, Any], header: Mapping[str, Any]
+) -> tuple[Route, RoadMap, list[dict[str, Any]]] | None:
+    """Route, map and actors' script of a drive, where the route file is a shipped one or there."""
+    try:
+        path = find_routes(str(settings.get("routes_file", "routes_mini.xml")))
+        route = next(r for r in read_routes(path) if r.id == header.get("route_id"))
+        return route, map_of(route.town, None, "own"), scripts_of(path).get(route.id, [])
+    except (RunError, StopIteration):
+        return None
+
+
+def _again(
+    settings: Mapping[str, Any],
+    header: Mapping[str, Any],
+    store: TickStore,
+    route: Route,
+    road_map: RoadMap,
+    scripts: list[dict[str, Any]],
+) -> dict[str, Any] | None:
+    """Actors and lights of every tick, when the world goes the recorded way again; else None."""
+    lights = settings.get("lights", "cycle")
+    if lights not in ("cycle", "green", "red") or settings.get("faults"):
+        return None
+    backend = Watched()
+    try:
+        setup = Setup(
+            road_map=road_map,
+            dt=float(settings.get("dt", 0.05)),
+            seed=int(header.get("seed", 0)),
+            weather=route.weather_at(0.0),
+            gps_model=road_map.gps_model,
+            lights=lights,
+            traffic=int(settings.get("traffic", 0)),
+            actors=scripts,
+        )
+        config = DriveConfig(
+            dt=setup.dt,
+            profile=str(settings.get("profile", "bench2drive")),
+            completion=str(settings.get("completion", "projected")),
+            max_game_time_s=float(settings.get("max_game_time_s", MAX_GAME_TIME_S)),
+            sensors=SensorSpec(camera="none"),
+            gps_model=road_map.gps_model,
+        )
+        outcome = drive_route(route, setup, backend, RecordedDriver(store), config)
+    except (RunError, TypeError, ValueError, KeyError):
+        return None
+    same = min(len(outcome.store), len(store), len(backend.seen))
+    theirs, ours = store.array("ego_location")[:same], outcome.store.array("ego_location")[:same]
+    if not same or not np.array_equal(theirs, ours):
+        return None
+    kinds: dict[Any, list[Any]] = {}
+    ticks = []
+    for actors, _ in backend.seen[:same]:
+        for number, kind, *_, length, width in actors:
+            kinds.setdefault(number, [kind, length, width])
+        ticks.append(
+            [value for number, _, x, y, yaw, *_ in actors for value in (number, x, y, yaw)]
+        )
+    return {
+        "kinds": {str(number): kind for number, kind in kinds.items()},
+        "actors": ticks,
+        "lights": _changes([states for _, states in backend.seen[:same]]),
+    }
+
+
+def _changes(ticks: Sequence[Mapping[int, str]]) -> list[list[Any]]:
+    """When a light changed: tick, light, state."""
+    now: dict[int, str] = {}
+    changes: list[list[Any]] = []
+    for tick, states in enumerate(ticks):
+        for light, state in states.items():
+            if now.get(light) != state:
+                now[light] = state
+                changes.append([tick, light, state])
+    return changes
+
+
+def _map(road_map: RoadMap) -> dict[str, Any]:
+    """Lane centres as lines, stop lines of lights, and stop signs."""
+    lanes: dict[tuple[int, int], list[list[float]]] = {}
+    for point in road_map.waypoints(LANE_STEP_M):
+        lanes.setdefault((point.road_id, point.lane_id), []).append(
+            [round(point.x, 2), round(point.y, 2), round(point.width, 2)]
+        )
+    boxes = [
+        {
+            **{name: round(getattr(box, name), 3) for name in ("x", "y", "yaw")},
+            "id": box.id,
+            "kind": kind,
+            "length": box.half_length,
+            "width": box.half_width,
+        }
+        for kind, listed in (
+            ("light", [light.box for light in find_lights(road_map)]),
+            ("stop", find_stops(road_map)),
+        )
+        for box in listed
+    ]
+    return {"lanes": list(lanes.values()), "boxes": boxes}
+
+
+def _pictures(folder: Path) -> list[int]:
+    """Ticks of which a camera frame was kept."""
+    if not (folder / FRAMES).is_dir():
+        return []
+    return sorted(
+        int(path.stem) for path in (folder / FRAMES).glob("*.png") if path.stem.isdecimal()
+    )
+
+
+# Runs -----------------------------------------------------------------------------------------
+
+
+def drives_of(run: Path) -> dict[str, Path]:
+    """The drives of a run that have a result, by their place in it."""
+    return {
+        f"{path.parent.name}/{path.name}": path
+        for path in sorted(run.glob("seed_*/route_*"))
+        if (path / "result.json").is_file() and (path / "ticks.jsonl.gz").is_file()
+    }
+
+
+def run_document(run: Path) -> Document:
+    """The overview of a run.
+
+    Raises:
+        RunError: a file of it is broken.
+    """
+    settings = _settings(run)
+    summary = read_object(run / "summary.json") if (run / "summary.json").is_file() else {}
+    state = _quietly(run / "state.json")
+    beat = _quietly(run / "heartbeat.json")
+    profile = str(settings.get("profile", "bench2drive"))
+    rows, values = [], []
+    for name, folder in drives_of(run).items():
+        result = read_object(folder / "result.json")
+        scores = result.get("scores") if isinstance(result.get("scores"), dict) else {}
+        score = (scores or {}).get(profile) or {}
+        status = str(score.get("status", "?"))
+        values.append((name, score.get("score_composed"), scores or {}))
+        moved = {
+            kind: len(found)
+            for kind, found in (score.get("infractions") or {}).items()
+            if found and kind != "min_speed_infractions"
+        }
+        rows.append(
+            {
+                "item": name,
+                "tone": "good" if status == "Perfect" else "bad" if "Failed" in status else "plain",
+                "cells": [
+                    *(result.get("route_id"), result.get("seed"), status),
+                    *(score.get("score_route"), score.get("score_composed")),
+                    *((other or {}).get("score_composed") for other in (scores or {}).values()),
+                    ", ".join(f"{kind} ×{n}" for kind, n in moved.items()) or None,
+                    result.get("ticks"),
+                ],
+            }
+        )
+    names = list(values[0][2]) if values else []
+    asked = len(settings.get("route_ids") or rows) * max(1, len(settings.get("seeds") or [0]))
+    asked *= int(settings.get("repetitions") or 1)
+    running = state.get("state") not in (None, "done", "aborted")
+    told = {"done": len(rows), "of": asked}
+    facts = [
+        *(
+            [key, summary[key]]
+            for key in ("score_composed", "sr_completed", "sr_bench2drive", "sr_full")
+            if key in summary
+        ),
+        *([["route", beat.get("route_id")], ["tick", beat.get("tick")]] if running else []),
+    ]
+    return Document(
+        kind="report",
+        header=Header(
+            world="drive",
+            title=run.name,
+            about=[
+                (key, str(settings[key]))
+                for key in ("agent", "profile", "lights", "traffic", "gps_model", "map_reader")
+                if key in settings
+            ],
+            versions={k: str(v) for k, v in (settings.get("versions") or {}).items()},
+            verdict=Verdict("drive_running", {"state": state.get("state"), **told})
+            if running
+            else Verdict("drive_run", {"score": summary.get("score_composed"), **told}),
+        ),
+        data={
+            "facts": facts,
+            "tables": [
+                {
+                    "title": "drives",
+                    "columns": [
+                        *("route", "seed", "status", "completion", "driving_score"),
+                        *names,
+                        *("infractions", "ticks"),
+                    ],
+                    "rows": rows,
+                }
+            ],
+            "charts": [
+                {
+                    "title": "driving_score",
+                    "kind": "bar",
+                    "x": [name for name, _, _ in values],
+                    "series": [
+                        {
+                            "name": name,
+                            "y": [
+                                (scores.get(name) or {}).get("score_composed")
+                                for _, _, scores in values
+                            ],
+                        }
+                        for name in names
+                    ],
+                }
+            ]
+            if values
+            else [],
+        },
+        items=[Item(name=str(row["item"]), label=str(row["item"])) for row in rows],
+        live=running,
+    )
+
+
+def _quietly(path: Path) -> dict[str, Any]:
+    """A file that a run replaces while it goes on; empty when it is not there."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def run_opened(run: Path) -> Opened:
+    """A run with all its drives, those that end while it is watched too."""
+    documents = _Drives(run)
+    return Opened(
+        run.name,
+        documents,
+        picture=partial(_picture, run),
+        live={"": lambda: Overview(partial(run_document, run))},
+    )
+
+
+class _Drives(dict[str, Callable[[], Document]]):
+    """Documents of a run by drive; looks again when a name is missing."""
+
+    def __init__(self, run: Path) -> None:
+        super().__init__({"": partial(run_document, run)})
+        self.run = run
+        self._look()
+
+    def _look(self) -> None:
+        for name, folder in drives_of(self.run).items():
+            self.setdefault(name, partial(drive_document, folder, self.run, name))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A drive's document."""
+        if name not in self:
+            self._look()
+        return super().get(name, default)
+
+
+def _picture(run: Path, name: str) -> Path | None:
+    """A camera frame of a drive, ``seed_0/route_1_rep0/000001``."""
+    drive, _, tick = name.rpartition("/")
+    folder = drives_of(run).get(drive)
+    if folder is None or not tick.isdecimal():
+        return None
+    path = folder / FRAMES / f"{int(tick):06d}.png"
+    return path if path.is_file() else None
+
+
+def drive_opened(folder: Path) -> Opened:
+    """One drive's folder, inside a run or alone."""
+    run = folder.parent.parent
+    inside = run if (run / "run.json").is_file() else None
+    name = f"{folder.parent.name}/{folder.name}"
+    opened = Opened(name, {"": lambda: drive_document(folder, inside, name)})
+    return replace(opened, picture=partial(_picture, run)) if inside else opened
