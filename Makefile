@@ -13,6 +13,7 @@
 ## make drive-carla  map queries, GPS and criteria of drive through the real carla client
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
 ## make asan        tests of all C++ (T-Rex, arena, drive) under AddressSanitizer and UBSan
+## make smoke-arc  ARC's small model from nothing on a CPU: games, traces, rows, training, evaluation; goes on where it stopped
 ## make arc-soak    a million random actions over every practice game
 ## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers, its strategies over 64 seeds, a hundred kills of runs
 ## make clean       remove the build and the environment
@@ -27,7 +28,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan arc-soak learn-check cluster-check view-check arena-proof drive-carla drive-kit drive-proof clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan smoke-arc arc-soak learn-check cluster-check view-check arena-proof drive-carla drive-kit drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -159,6 +160,21 @@ asan: build/asan/venv
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc NUMBA_DISABLE_JIT=1 \
 	  $</bin/python -m pytest -q $(or $(ARGS),$(ASAN_TESTS))
+
+# One thread where something else runs too: OMP_NUM_THREADS=1 make smoke-arc. Again, it goes on.
+SMOKE ?= build/smoke-arc
+ARC := $(BIN)/python -m sysone.arc
+TINY := --config python/sysone/arc/configs/tiny.yaml
+
+smoke-arc: $(STAMPS)/install $(STAMPS)/learn
+	$(ARC) games make --out $(SMOKE)/games --count 16 --seed 7 >/dev/null
+	$(ARC) collect --games "$$(ls $(SMOKE)/games | tr '\n' ' ')" --environments-dir $(SMOKE)/games \
+	  --episodes 1 --max-actions 150 --out $(SMOKE)/traces $(TINY) >/dev/null
+	$(ARC) build-data --traces $(SMOKE)/traces --out $(SMOKE)/data $(TINY) >/dev/null
+	$(ARC) train --data $(SMOKE)/data --work $(SMOKE)/training --max-steps 120 $(TINY) >$(SMOKE)/train.json
+	$(ARC) eval --games held-out --max-actions 60 --policy system1 --resume \
+	  --checkpoint $(SMOKE)/training/checkpoint --out $(SMOKE)/eval.json
+	$(BIN)/python -m sysone.arc.learn.card $(SMOKE)/training/calibration.json $(SMOKE)/eval.json
 
 arc-soak: $(STAMPS)/install $(STAMPS)/test
 	ARC_SOAK_ACTIONS=1000000 $(BIN)/python -m pytest -q -n auto tests/arc/test_soak.py

@@ -42,6 +42,10 @@ WORLDS = {
 }
 
 
+FOLDER_MODELS = {"qwenjev_s1.json": "sysone.arc.system1.service:load_model"}
+"""Models of worlds that can be served: the file that tells such a folder, and what loads it."""
+
+
 class LazyGroup(TyperGroup):
     """A group whose sub-commands are the worlds; listing them loads none.
 
@@ -95,6 +99,9 @@ def _load(name: str, world: World) -> Any:
         remedy = f": pip install 'sysone-core[{world.extra}]'" if world.extra else ""
         typer.echo(f"sysone {name} needs the package {error.name}{remedy}", err=True)
         raise typer.Exit(1) from None
+    if name == "serve":
+        # The service knows no world; a world's models are named to it here.
+        module.sources.FOLDER_LOADERS.update(FOLDER_MODELS)
     command = typer.main.get_command(module.app)
     # An app that holds its command under the same name is that command.
     return getattr(command, "commands", {}).get(name, command)

@@ -198,9 +198,41 @@ def serve_system2(
     uvicorn.run(make_app(chat), host=host, port=port, log_level="warning")
 
 
+def package_kaggle(
+    username: Annotated[str, typer.Option(help="Of the account that owns kernel and weights.")],
+    accelerator: Annotated[str, typer.Option(help="cpu, t4 or rtx6000.")] = "cpu",
+    weights_dataset: Annotated[
+        str, typer.Option(metavar="OWNER/NAME", help="[default: USERNAME/qwenjev-weights]")
+    ] = "",
+    out: Annotated[Path, typer.Option(metavar="DIR")] = Path("kaggle_kernel"),
+    actions: Annotated[int, typer.Option(min=1, help="Actions a game.")] = 400,
+    config: ConfigFile = None,
+    force: Annotated[bool, typer.Option("--force", help="Even if it takes too long.")] = False,
+) -> None:
+    """Write a kernel for the contest; the budget goes to stdout. kaggle kernels push uploads it."""
+    from sysone.arc.config import load_config
+    from sysone.arc.kaggle import package
+
+    try:
+        settings = load_config(config)
+        table = package(
+            out,
+            username,
+            accelerator,
+            settings,
+            weights=weights_dataset,
+            actions=actions,
+            force=force,
+        )
+    except RunError as error:
+        fail(error)
+    typer.echo("\n".join(table))
+
+
 def add_learning(app: typer.Typer) -> None:
     """Put the commands into the app."""
     app.command("build-data")(build_data)
     app.command()(train)
     app.command("serve-system2")(serve_system2)
     app.add_typer(weights_app, name="weights")
+    app.command("package-kaggle")(package_kaggle)

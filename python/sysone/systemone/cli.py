@@ -143,6 +143,7 @@ def serve(
             cache_bytes=sources.parse_budget(action_cache),
             max_options=max_options,
             strict_length=strict_length,
+            loaders=dict(sources.FOLDER_LOADERS),
         )
         only_ours = settings.encoder == "embedded" and not checkpoints and not settings.upstreams
         if embedded is None:
@@ -227,7 +228,7 @@ def _checkpoints(ckpt: Path | None, folder: Path | None, models: list[str]) -> d
         name, path = _named(text, "model")
         found[name] = path
     for name, path in found.items():
-        if not Path(path).is_file():
+        if not Path(path).exists():
             raise MistakeError(f"model {name}: no such file: {path}")
     return found
 
@@ -236,7 +237,9 @@ def _encoder(chosen: str | None, emb_url: str | None, checkpoints: dict[str, str
     if chosen is not None:
         return chosen
     # CLM's heads need CLM's encoder; ours say themselves that they are for the embedded one.
-    if emb_url or any(not path.endswith(".json") for path in checkpoints.values()):
+    if emb_url or any(
+        not path.endswith(".json") and not Path(path).is_dir() for path in checkpoints.values()
+    ):
         return f"endpoint:{emb_url or ''}"
     return "embedded"
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pkgutil
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -38,6 +39,11 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
+FOLDER_LOADERS: dict[str, str] = {}
+"""Models that are folders: the name of a file in them, and ``module:function`` that loads one from
+its name and folder. Who knows such a model puts it here."""
+
+
 class SettingsError(ValueError):
     """A setting has no meaning; the text names it."""
 
@@ -65,6 +71,8 @@ class EngineSettings(msgspec.Struct, frozen=True):
     max_options: int = MAX_OPTIONS
     strict_length: bool = False
     reload: bool = True
+    loaders: dict[str, str] = {}
+    """As `FOLDER_LOADERS`; settings travel to processes that know none."""
 
     def __call__(self) -> Engine:
         """The engine; raises `SettingsError`, `HeadError` and `TorchFileError`."""
@@ -130,8 +138,12 @@ def make_engine(settings: EngineSettings) -> Engine:
     models: list[DecisionModel] = []
     reloading = []
     closers: list[Callable[[], None]] = []
-    if settings.checkpoints or settings.encoder != "embedded":
-        width = _common_width(settings.checkpoints)
+    folders = {n: f for n, f in settings.checkpoints.items() if Path(f).is_dir()}
+    for name, folder in folders.items():
+        models.append(_folder_model(name, Path(folder), settings.loaders or FOLDER_LOADERS))
+    files = {name: f for name, f in settings.checkpoints.items() if name not in folders}
+    if files or settings.encoder != "embedded":
+        width = _common_width(files)
         encoder = make_encoder(settings, width)
         if width and encoder.width and width != encoder.width:
             raise SettingsError(
@@ -141,7 +153,7 @@ def make_engine(settings: EngineSettings) -> Engine:
         if isinstance(encoder, EndpointEncoder):
             closers.append(encoder.close)
         embeddings = Embeddings(encoder, settings.cache_bytes)
-        for name, file in settings.checkpoints.items():
+        for name, file in files.items():
             model = _checkpoint_model(name, Path(file), embeddings, settings.cache_bytes)
             models.append(model)
             reloading.append(model)
@@ -169,6 +181,15 @@ def make_engine(settings: EngineSettings) -> Engine:
         strict_length=settings.strict_length,
         closers=closers,
     )
+
+
+def _folder_model(name: str, folder: Path, loaders: dict[str, str]) -> DecisionModel:
+    for marker, loader in loaders.items():
+        if (folder / marker).is_file():
+            found: DecisionModel = pkgutil.resolve_name(loader)(name, folder)
+            return found
+    known = ", ".join(loaders) or "none"
+    raise SettingsError(f"model {name}: {folder} is a folder without any known record ({known})")
 
 
 def _is_residual(path: Path) -> bool:

@@ -92,10 +92,10 @@ class System1Model:
     boolean_logits = choice_logits
     score_logits = choice_logits
 
-    def probabilities(
+    def scaled_logits(
         self, questions: Sequence[Question], leaf_batch: int = LEAF_BATCH
     ) -> list[list[float]]:
-        """Of each question's candidates; of a Boolean false and true. Their sum is 1.
+        """Logits over temperature of each question's candidates; of a Boolean false and true.
 
         Raises:
             TooLongError: a leaf is longer than the model reads.
@@ -107,10 +107,24 @@ class System1Model:
                 if question.family == "boolean":
                     logits = torch.cat([torch.zeros_like(logits), logits])
                 scaled = logits.double() / self.temperatures.get(question.family, 1.0)
-                shares = scaled.softmax(0)
-                if not bool(torch.isfinite(shares).all()):
+                if not bool(torch.isfinite(scaled).all()):
                     raise ArithmeticError(f"a {question.family} has a logit that is not finite")
-                found.append([float(value) for value in shares])
+                found.append([float(value) for value in scaled])
+        return found
+
+    def probabilities(
+        self, questions: Sequence[Question], leaf_batch: int = LEAF_BATCH
+    ) -> list[list[float]]:
+        """Of each question's candidates; of a Boolean false and true. Their sum is 1.
+
+        Raises:
+            TooLongError: a leaf is longer than the model reads.
+            ArithmeticError: the model made a number that is not finite.
+        """
+        found = []
+        for logits in self.scaled_logits(questions, leaf_batch):
+            shares = torch.tensor(logits, dtype=torch.float64).softmax(0)
+            found.append([float(value) for value in shares])
         return found
 
     def forward_choice(self, questions: Sequence[Question]) -> list[list[float]]:

@@ -50,6 +50,16 @@ class SharedModel:
                     self._answer()
         return mine.result()
 
+    def logits(self, question: Question, chunk: int) -> list[float]:
+        """Logits of one question, temperature applied; of a boolean those of false and true.
+
+        Raises:
+            ArithmeticError: one is not finite.
+            TooLongError: a leaf is longer than the model reads.
+        """
+        with self._turn:
+            return self.model.scaled_logits([question], chunk)[0]
+
     def _answer(self) -> None:
         with self._mutex:
             batch, self._waiting = self._waiting[:TOGETHER], self._waiting[TOGETHER:]

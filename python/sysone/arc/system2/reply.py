@@ -24,6 +24,8 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 
+_CLICK: Final = re.compile(r"\s*ACTION\s*6\b", re.IGNORECASE)
+
 
 class Entity(msgspec.Struct, frozen=True):
     """A thing on the picture."""
@@ -141,11 +143,11 @@ def _action(item: Any) -> Action | None:
         return next(_named(item), None)
     if not isinstance(item, dict):
         return None
-    named = next(_named(str(item.get("action", item.get("name", "")))[:MAX_STRING]), None)
-    if named is None:
-        return None
+    text = str(item.get("action", item.get("name", "")))[:MAX_STRING]
     x, y = _number(item.get("x")), _number(item.get("y"))
-    return click(x, y) if named.id == CLICK_ID and x is not None and y is not None else named
+    if _CLICK.match(text) and x is not None and y is not None:
+        return click(x, y)
+    return next(_named(text), None)
 
 
 def _named(text: str) -> Iterator[Action]:
