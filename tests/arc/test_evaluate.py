@@ -126,7 +126,16 @@ def test_resume_refuses_another_run_by_name() -> None:
 
 
 def test_a_kill_loses_at_most_one_game() -> None:
-    arguments = ["--games", "mock", "--max-actions", "4000", "--time-limit", "60"]
+    arguments = [
+        "--games",
+        "mock",
+        "--policy",
+        "heuristic",
+        "--max-actions",
+        "4000",
+        "--time-limit",
+        "60",
+    ]
     child = subprocess.Popen(
         [sys.executable, "-m", "sysone.arc", "eval", *arguments],
         stdout=subprocess.DEVNULL,
