@@ -34,6 +34,8 @@ def work(item: Any, stopping: Callable[[], bool]) -> Any:
         return ray.get_runtime_context().get_node_id()
     if kind == "raise":
         raise ValueError(value)
+    if kind == "echo":
+        return value
     if kind == "read":
         return shipped.path_of(value).read_bytes()
     if kind == "die":
@@ -77,6 +79,11 @@ def test_results_come_with_their_places_from_both_nodes(executor: Executor) -> N
     assert found[0].result == 9
     assert found[1].result != found[2].result
     assert found[3] == Finished(3, None, "ValueError: why")
+
+
+def test_large_items_and_results_pass_each_other(executor: Executor) -> None:
+    found = ended(executor, [("echo", bytes(3_000_000))] * 6)
+    assert all(one.result == bytes(3_000_000) for one in found.values())
 
 
 def test_work_is_asked_to_stop(executor: Executor) -> None:

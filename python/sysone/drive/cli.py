@@ -22,11 +22,16 @@ from sysone.drive.cli_options import (
     address,
     fail,
 )
+from sysone.executors.options import EngineChoice, EngineOption, RayAddressOption, check
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
 
 if TYPE_CHECKING:
     from sysone.drive.backend import Backend
+
+
+if TYPE_CHECKING:
+    from sysone.drive.run_options import RunOptions
 
 
 class Agent(StrEnum):
@@ -120,8 +125,12 @@ def run(
     save_frames: Annotated[bool, typer.Option("--save-frames", help="For replays.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Refuse a folder in use.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Drives at a time (autopilot, stub).")] = 1,
+    engine: EngineOption = EngineChoice.local,
+    ray_address: RayAddressOption = None,
 ) -> None:
     """Drive routes; go on where an earlier run of the same command ended."""
+    check(engine, ray_address)
     from sysone.drive.agents import AgentRefused, AgentSocketServer
     from sysone.drive.backend import SensorSpec
     from sysone.drive.embedded.world import read_light_script
@@ -240,8 +249,13 @@ def run(
             attempt_pause_s=attempt_pause,
             server_wait_s=server_wait,
             backend=simulator,
+            workers=jobs,
+            engine=engine.value,
+            ray_address=ray_address,
             command=sys.argv,
         )
+        if options.shared:
+            _check_shared(options)
     except Blocked as error:
         fail(f"{error}: start one, see sysone drive doctor", BLOCKED)
     except (RunError, WireError, ValueError, OSError) as error:
@@ -296,6 +310,20 @@ def _simulator(made: "Backend | None") -> "Backend":
     from sysone.drive.embedded import EmbeddedBackend
 
     return EmbeddedBackend() if made is None else made
+
+
+def _check_shared(options: "RunOptions") -> None:
+    """Whether drives can be shared out.
+
+    Raises:
+        RunError: they need something that is here alone.
+    """
+    if options.agent == "socket":
+        raise RunError("a model behind a socket drives one route at a time: no --jobs, --engine")
+    if options.backend != "embedded":
+        raise RunError(f"--jobs and --engine are for --backend embedded, not {options.backend}")
+    if options.save_frames:
+        raise RunError("--save-frames writes while it drives: no --jobs, --engine")
 
 
 def _seeds(text: str) -> list[int]:

@@ -4,13 +4,13 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from sysone.drive.agents import AgentRefused, AgentSocketServer
-from sysone.drive.backend import Backend, Setup, SimulationCrashed
-from sysone.drive.drivers import AutopilotDriver, Driver, SocketDriver, StubDriver
+from sysone.drive.backend import Backend, SimulationCrashed
+from sysone.drive.drivers import Driver, SocketDriver
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import Outcome, drive_route
 from sysone.drive.pictures import write_png
@@ -26,6 +26,7 @@ from sysone.drive.routes import Route
 from sysone.drive.run_options import RunOptions
 from sysone.drive.runlog import RunLog
 from sysone.drive.serverside import Blocked, await_server
+from sysone.drive.shared import BUILT_IN, drive_shared, setup_of
 from sysone.runs.atomic import write_json
 from sysone.runs.directory import RunDirectory, versions
 from sysone.runs.errors import RunError, unwritable
@@ -142,6 +143,10 @@ class Run:
         task = self.progress.task("drives", total=len(jobs))
         task.update(len(jobs) - len(left))
         refused = False
+        if options.shared:
+            for result in self._share_out(left):
+                task.advance(1, f"{result['job']}: {result['record']['status']}")
+            left = []
         for job in left:
             result = self._drive(job, backend)
             # only now: a simulator may abort while it cleans up, and the result is safe
@@ -178,13 +183,7 @@ class Run:
             outcome = self._attempt(route, job, attempt, backend)
             if outcome.failure != "Simulation crashed":
                 self._restarts = 0
-            if outcome.failure in REPEATED and attempt + 1 < ATTEMPTS:
-                self.log.event("failed", job, attempt, reason=outcome.failure, note=outcome.note)
-                self.progress.note(
-                    f"{job.key}: {outcome.failure} ({outcome.note}); attempt {attempt + 2}"
-                )
-                self.log.attempts[job.key] = attempt + 1
-                self.log.state("running", self.agent)
+            if self._goes_again(job, outcome, attempt):
                 if outcome.failure == "Simulation crashed":
                     self._revive(backend)
                 if outcome.failure == "Agent crashed" and self.server is not None:
@@ -197,6 +196,37 @@ class Run:
             if outcome.failure == "Simulation crashed":
                 self._revive(backend)
             return result
+
+    def _share_out(self, left: Sequence[Job]) -> Iterator[dict[str, Any]]:
+        """Every drive elsewhere, those that crash again with the others that do; their results."""
+        while left:
+            again = []
+            drives = [(job, self.log.attempts.get(job.key, 0)) for job in left]
+            for job, attempt in drives:
+                self.log.event("queued", job, attempt)
+            for job, outcome in drive_shared(
+                self.options, drives, self.progress.note, self._check_stop
+            ):
+                attempt = self.log.attempts.get(job.key, 0)
+                if self._goes_again(job, outcome, attempt):
+                    again.append(job)
+                else:
+                    yield {"job": job.key, **self._save(job, outcome, attempt)}
+            left = again
+
+    def _check_stop(self) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+
+    def _goes_again(self, job: Job, outcome: Outcome, attempt: int) -> bool:
+        """Whether an attempt is followed by another one, which it then is told to be."""
+        if outcome.failure not in REPEATED or attempt + 1 >= ATTEMPTS:
+            return False
+        self.log.event("failed", job, attempt, reason=outcome.failure, note=outcome.note)
+        self.progress.note(f"{job.key}: {outcome.failure} ({outcome.note}); attempt {attempt + 2}")
+        self.log.attempts[job.key] = attempt + 1
+        self.log.state("running", self.agent)
+        return True
 
     def _await_server(self, backend: Backend) -> None:
         self.log.state("preflight", self.agent)
@@ -231,17 +261,6 @@ class Run:
 
     def _attempt(self, route: Route, job: Job, attempt: int, backend: Backend) -> Outcome:
         options = self.options
-        setup = Setup(
-            road_map=options.road_map,
-            dt=options.config.dt,
-            seed=job.seed,
-            weather=route.weather_at(0.0),
-            gps_model=options.config.gps_model,
-            lights=options.lights,
-            light_script=options.light_script or [],
-            traffic=options.traffic,
-            actors=(options.scripts or {}).get(route.id, []),
-        )
 
         def watch(tick: int, percent: float, phase: str) -> None:
             now = time.monotonic()
@@ -251,7 +270,7 @@ class Run:
 
         return drive_route(
             route,
-            setup,
+            setup_of(options, route, job.seed),
             backend,
             self._driver(),
             options.config,
@@ -281,10 +300,8 @@ class Run:
         return keep
 
     def _driver(self) -> Driver:
-        if self.agent == "autopilot":
-            return AutopilotDriver()
-        if self.agent == "stub":
-            return StubDriver()
+        if self.agent in BUILT_IN:
+            return BUILT_IN[self.agent]()
         if self.server is None:
             raise RunError("agent is socket, but no port is listened on")
         return SocketDriver(

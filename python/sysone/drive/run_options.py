@@ -10,6 +10,7 @@ from sysone.drive.executor import DriveConfig
 from sysone.drive.results import Job
 from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import Route
+from sysone.executors import Engine
 
 ATTEMPT_PAUSE_S: Final = 10.0
 SERVER_WAIT_S: Final = 240.0
@@ -46,7 +47,17 @@ class RunOptions:
     server_wait_s: float = SERVER_WAIT_S
     backend: str = "embedded"
     """Who simulates, with a server's version: drives of two are never mixed."""
+    workers: int = 1
+    """Drives at a time, where the driver is ours."""
+    engine: Engine = "local"
+    """Where they are made."""
+    ray_address: str | None = None
     command: Sequence[str] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether drives are shared out to other processes."""
+        return self.workers > 1 or self.engine != "local"
 
     def jobs(self) -> list[Job]:
         """Every drive, in order."""

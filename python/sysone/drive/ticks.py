@@ -207,12 +207,16 @@ class _Words:
         return same
 
 
+def _nothing() -> None:
+    """What is not there; by name, as columns are pickled."""
+
+
 class _Objects:
     """Anything, mostly the default."""
 
     __slots__ = ("count", "default", "values")
 
-    def __init__(self, default: Callable[[], Any] = lambda: None) -> None:
+    def __init__(self, default: Callable[[], Any] = _nothing) -> None:
         self.values: dict[int, Any] = {}
         self.default = default
         self.count = 0

@@ -9,8 +9,10 @@ comes back as lost, and who ordered it decides. Nodes that join later are looked
 import contextlib
 import logging
 import os
+import queue
 import signal
 import socket
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -166,6 +168,9 @@ class _Driver:
             .remote()
         )
         self._nodes = _Nodes(ray, orders, lambda text: pipe.send(("note", text)))
+        self._heard: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        # Of its own: if both ends wrote large messages and neither read, both would wait for ever.
+        threading.Thread(target=self._listen, name="orders", daemon=True).start()
         self._waiting: deque[tuple[int, Any]] = deque()
         self._busy: dict[Any, tuple[int, str]] = {}
         self._told = -1
@@ -184,12 +189,20 @@ class _Driver:
             if room != self._told:
                 self._told = room
                 self._pipe.send(("room", room))
-            if self._pipe.poll(LISTEN_S) and not self._obey(*self._pipe.recv()):
-                return
+            with contextlib.suppress(queue.Empty):
+                if not self._obey(*self._heard.get(timeout=LISTEN_S)):
+                    return
             self._nodes.look()
             while self._waiting and (node := self._free()) is not None:
                 self._begin(*self._waiting.popleft(), node)
             self._reap()
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                self._heard.put(self._pipe.recv())
+        except (EOFError, OSError):
+            self._heard.put(("close",))  # nobody listens any more
 
     def _obey(self, order: str, *arguments: Any) -> bool:
         if order == "submit":
