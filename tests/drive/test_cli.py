@@ -119,7 +119,7 @@ def test_commands_without_a_run(tmp_path: Path) -> None:
         assert done.exit_code == 10
     assert json.loads(runner.invoke(app, ["map", "show"]).output)["stop_signs"] == 4
     assert runner.invoke(app, ["map", "show", str(tmp_path / "x.xodr")]).exit_code == 10
-    assert "embedded backend: yes" in runner.invoke(app, ["doctor"]).output
+    assert "embedded backend  yes" in runner.invoke(app, ["doctor"]).output
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
+import click
 import typer
 from typer.core import TyperCommand
 
-from sysone.drive import subcommands
+from sysone.drive import servercommands, subcommands
 from sysone.drive.cli_options import (
     BAD_CONFIG,
     BLOCKED,
@@ -204,6 +205,7 @@ def run(
             server_backend, where = make_backend(
                 backend, side, carla_host, carla_port, tm_port, restore_async, stand_in_script
             )
+            click.get_current_context().call_on_close(server_backend.close)
             note = partial(typer.echo, err=True)
             note(f"server: {where.address}:{server_backend.address.port} ({where.rule})")
             info = await_server(server_backend, server_wait, note)
@@ -348,6 +350,7 @@ def serve(context: typer.Context) -> None:
 
 
 subcommands.add_to(app)
+servercommands.add_to(app)
 
 
 def main() -> NoReturn:

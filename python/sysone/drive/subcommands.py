@@ -175,24 +175,6 @@ def agent_kit(folder: Annotated[Path, typer.Argument(help="An empty or new folde
     typer.echo(f"{len(files)} files in {folder}: python {folder / 'serve.py'} --help")
 
 
-def doctor() -> None:
-    """What is installed, and what the next step is."""
-    from sysone.drive.clientmap import client, client_versions
-    from sysone_core import frames
-
-    providers = client_versions()
-    typer.echo(f"compiled core: yes, {frames.simd_level()} (of {', '.join(frames.simd_levels())})")
-    typer.echo("embedded backend: yes, no server needed: sysone drive run --agent autopilot")
-    if not providers:
-        typer.echo("carla client: none; maps and GPS by the own reader")
-    elif len(providers) == 1:
-        works = "answers maps and GPS" if client() is not None else "cannot be imported"
-        typer.echo(f"carla client: {providers[0]}, {works}")
-    else:
-        typer.echo(f"carla client: more than one ({', '.join(providers)}): keep one", err=True)
-        raise typer.Exit(BAD_CONFIG)
-
-
 def map_show(
     path: Annotated[Path | None, typer.Argument(help="OpenDRIVE file [shipped MiniGrid].")] = None,
 ) -> None:
@@ -239,7 +221,7 @@ def map_gen(
 
 def add_to(app: typer.Typer) -> None:
     """Register them."""
-    for command in (score, explain, replay, merge, compare, doctor):
+    for command in (score, explain, replay, merge, compare):
         app.command()(command)
     app.command("agent-kit")(agent_kit)
     map_app = typer.Typer(help="Maps.", no_args_is_help=True)
