@@ -10,7 +10,8 @@
 ## make cluster-check  tests of --engine ray, on two Ray nodes of this machine
 ## make view-check  the viewer in a real Chromium, which is installed where it may be
 ## make drive-proof  fifty kill -9, two million mutated lines, and the drive tests with and without carla
-## make drive-carla  map queries, GPS and criteria of drive through the real carla client
+## make drive-carla  map queries, GPS, criteria and the CARLA backend with each of three real clients
+## make drive-faults  a hundred faults in random order over a run of twenty routes
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
 ## make asan        tests of all C++ (T-Rex, arena, drive) under AddressSanitizer and UBSan
 ## make smoke-arc  ARC's small model from nothing on a CPU: games, traces, rows, training, evaluation; goes on where it stopped
@@ -184,16 +185,24 @@ arena-proof: $(STAMPS)/install $(STAMPS)/test
 	  tests/arena/test_core_golden.py tests/arena/test_strength.py
 	SYSONE_ARENA_KILLS=100 $(BIN)/python -m pytest -q --timeout 7200 tests/arena/test_run.py
 
-# An environment beside ours that has a carla client.
-build/drive/carla: $(STAMPS)/install $(STAMPS)/test
+# An environment beside ours for each carla client: they share the module's name.
+CARLA_CLIENTS = carla==0.9.16 carla-0-9-15==0.0.1 carla-ue5-api==0.10.0
+CARLA_VENVS = $(foreach client,$(CARLA_CLIENTS),build/drive/$(subst ==,_,$(client)))
+CARLA_TESTS = $(addprefix tests/drive/test_,carla_client.py map_shapes.py backends.py \
+  carla_backend.py golden_drive_map_queries.py golden_drive_criteria.py golden_drive_gps.py)
+
+$(CARLA_VENVS): $(STAMPS)/install $(STAMPS)/test
 	$(BIN)/python -m venv --without-pip $@
 	echo "import site; site.addsitedir('$$($(BIN)/python -c $(PURELIB))')" > "$$($@/bin/python -c $(PURELIB))/parent.pth"
-	$(PIP) --python $@ install -q --no-deps "carla==0.9.16" \
-	  || echo "there is no carla client for this Python: its tests are left out"
+	$(PIP) --python $@ install -q --no-deps "$(subst _,==,$(notdir $@))" \
+	  || echo "there is no $(notdir $@) for this Python: its tests are left out"
 
-drive-carla: build/drive/carla
-	$</bin/python -m pytest -q $(addprefix tests/drive/test_,carla_client.py map_shapes.py \
-	  golden_drive_map_queries.py golden_drive_criteria.py golden_drive_gps.py)
+drive-carla: $(CARLA_VENVS)
+	for venv in $^; do echo "== $$venv"; $$venv/bin/python -m pytest -q $(CARLA_TESTS) || exit 1; done
+
+.PHONY: drive-faults
+drive-faults: $(STAMPS)/install $(STAMPS)/test
+	SYSONE_DRIVE_FAULTS=130 $(BIN)/python -m pytest -q -s tests/drive/test_faults.py --timeout 3000
 
 # A Python 3.10 with NumPy, as models' environments are.
 PYTHON310 ?= $(shell for p in "$$HOME"/.pyenv/versions/3.10.*/bin/python3.10 python3.10; do \
@@ -207,11 +216,11 @@ build/drive/python310: $(STAMPS)/install $(STAMPS)/test
 drive-kit: build/drive/python310
 	SYSONE_PYTHON310=$(abspath $</bin/python) $(BIN)/python -m pytest -q tests/drive/test_service.py -k kit
 
-drive-proof: build/drive/carla build/drive/python310
+drive-proof: build/drive/carla_0.9.16 build/drive/python310
 	$</bin/python -c "import carla"
 	SYSONE_PYTHON310=$(abspath build/drive/python310/bin/python) \
 	  SYSONE_DRIVE_KILLS=50 SYSONE_DRIVE_FUZZ=2000000 $(BIN)/python -m pytest -q tests/drive --timeout 1800
-	build/drive/carla/bin/python -m pytest -q tests/drive
+	$</bin/python -m pytest -q tests/drive
 
 clean:
 	rm -rf build dist $(VENV)

@@ -1,16 +1,18 @@
 """With a carla client package installed: the own map reader and GPS against the real thing.
 
-`make drive-proof` installs ``carla==0.9.16``; without a client these are skipped, and every other
-test of this folder runs either way.
+`make drive-carla` installs each of three in an environment of its own; without a client these are
+skipped, and every other test of this folder runs either way.
 """
 
 import json
 import math
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -19,6 +21,7 @@ from sysone.drive.cli import app
 from sysone.drive.clientmap import open_map
 from sysone.drive.gps import GpsModelMismatch, carla_to_gps, check_model
 from sysone.drive.roadmap import RoadMap
+from sysone.drive.standin import values
 from sysone.drive.ticks import read_ticks
 
 carla: Any = pytest.importorskip("carla", reason="no carla client is installed")
@@ -182,3 +185,82 @@ def test_golden_queries_on_this_client(golden: Callable[[str, str], Any]) -> Non
         x, y = want["query"]
         found = real.get_waypoint(carla.Location(x=x, y=y, z=0.0))
         assert (found.road_id, found.lane_id) == (want["road_id"], want["lane_id"])
+
+
+def test_golden_gps_on_this_client(golden: Callable[[str, str], Any]) -> None:
+    """The recorded values of this version, to the bit."""
+    version = carla.Client("127.0.0.1", 1).get_client_version()
+    text = (DATA / "straight.xodr").read_text()
+    maps = golden("drive", "gps.json")["versions"][version]
+    assert len(maps) == 4
+    for name, found in maps.items():
+        reference = found["geo_reference"]
+        block = "" if reference is None else f"<geoReference><![CDATA[{reference}]]></geoReference>"
+        there, count = re.subn(r"<geoReference>.*?</geoReference>", block, text, flags=re.S)
+        assert count == 1
+        real = carla.Map(name, there)
+        for x, y, z, lat, lon, altitude in found["points"]:
+            place = real.transform_to_geolocation(carla.Location(x=x, y=y, z=z))
+            assert (place.latitude, place.longitude, place.altitude) == (lat, lon, altitude)
+
+
+def test_value_classes_are_as_the_stand_in_has_them() -> None:
+    """What the backend relies on, of the client's own types and of those made here alike."""
+    for source in (carla, values):
+        place = source.Location(x=1.0, y=2.0, z=0.1)
+        assert place.z == float(np.float32(0.1))
+        pose = source.Transform(source.Location(x=10.0, y=0.0, z=0.0), source.Rotation(yaw=90.0))
+        moved = pose.transform(place)
+        assert (moved.x, moved.y) == pytest.approx((8.0, 1.0), abs=1e-5)
+        assert (place.x, place.y) == pytest.approx((8.0, 1.0), abs=1e-5)  # changed in place
+        forward = pose.get_forward_vector()
+        assert (forward.x, forward.y, forward.z) == pytest.approx((0.0, 1.0, 0.0), abs=1e-6)
+        box = source.BoundingBox(source.Location(), source.Vector3D(1.0, 2.0, 3.0))
+        assert (box.extent.x, box.location.z) == (1.0, 0.0)
+        control = source.VehicleControl(throttle=0.25, steer=-0.5, brake=0.0)
+        assert (control.throttle, control.steer, control.hand_brake) == (0.25, -0.5, False)
+        weather = source.WeatherParameters()
+        weather.sun_altitude_angle = 5.0
+        assert weather.sun_altitude_angle == 5.0
+        for state in ("Red", "Yellow", "Green", "Off", "Unknown"):
+            assert str(getattr(source.TrafficLightState, state)) == state
+        assert str(source.LaneType.Driving) == "Driving"
+        assert source.LaneType.Driving | source.LaneType.Parking
+
+
+def test_the_client_has_every_name_that_the_backend_calls() -> None:
+    """No server is here to call them; a name that a version lacks would fail in a user's run."""
+    wanted = {
+        "Client": "set_timeout get_server_version get_client_version get_available_maps get_world "
+        "load_world generate_opendrive_world get_trafficmanager",
+        "World": "get_map get_settings apply_settings reset_all_traffic_lights get_actors tick "
+        "freeze_all_traffic_lights get_blueprint_library try_spawn_actor get_snapshot get_weather "
+        "set_weather",
+        "WorldSettings": "synchronous_mode fixed_delta_seconds",
+        "WorldSnapshot": "timestamp frame has_actor",
+        "Timestamp": "elapsed_seconds frame",
+        "Vehicle": "get_transform get_velocity get_acceleration get_angular_velocity apply_control "
+        "get_traffic_light is_at_traffic_light set_autopilot bounding_box destroy id type_id "
+        "attributes",
+        "TrafficLight": "get_state set_state freeze get_opendrive_id trigger_volume get_transform",
+        "TrafficSign": "trigger_volume get_transform",
+        "Sensor": "listen stop destroy",
+        "ActorBlueprint": "id has_attribute get_attribute set_attribute",
+        "BlueprintLibrary": "find filter",
+        "ActorList": "filter",
+        "TrafficManager": "set_synchronous_mode set_random_device_seed get_port",
+        "Image": "raw_data height width frame",
+        "LidarMeasurement": "raw_data frame",
+        "GnssMeasurement": "latitude longitude altitude frame",
+        "IMUMeasurement": "accelerometer gyroscope compass frame",
+        "CollisionEvent": "other_actor normal_impulse frame",
+        "Map": "name to_opendrive get_spawn_points get_waypoint get_waypoint_xodr "
+        "generate_waypoints get_topology transform_to_geolocation",
+    }
+    lacking = [
+        f"{kind}.{name}"
+        for kind, names in wanted.items()
+        for name in names.split()
+        if not hasattr(getattr(carla, kind), name)
+    ]
+    assert lacking == []

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -80,6 +79,7 @@ class SeedsAsWords(TyperCommand):
 
 @app.command(cls=SeedsAsWords)
 def run(
+    context: typer.Context,
     routes: Annotated[str, typer.Option(help="Route file, or a shipped one.")] = "routes_mini.xml",
     subset: Annotated[str | None, typer.Option(help="Such as 3,7-12.")] = None,
     order: Annotated[str | None, typer.Option(help="'id' sorts the routes.")] = None,
@@ -91,6 +91,7 @@ def run(
     carla_port: Annotated[int | None, typer.Option(help="[2021, ue4: 2031]")] = None,
     tm_port: Annotated[int, typer.Option(help="Traffic manager's port.")] = 8000,
     server_wait: Annotated[float, typer.Option(min=0.0, help="Seconds.")] = 240.0,
+    server_timeout: Annotated[float, typer.Option(min=1.0, help="Seconds a call.")] = 30.0,
     restore_async: Annotated[str, typer.Option(help="auto, always or never.")] = "auto",
     stand_in_script: Annotated[Path | None, typer.Option(help="Faults of the stand-in.")] = None,
     xodr: Annotated[Path | None, typer.Option(help="OpenDRIVE map of the town.")] = None,
@@ -203,9 +204,16 @@ def run(
         else:
             check_faults(faults)
             server_backend, where = make_backend(
-                backend, side, carla_host, carla_port, tm_port, restore_async, stand_in_script
+                backend,
+                side,
+                carla_host,
+                carla_port,
+                tm_port,
+                restore_async,
+                stand_in_script,
+                server_timeout,
             )
-            click.get_current_context().call_on_close(server_backend.close)
+            context.call_on_close(server_backend.close)
             note = partial(typer.echo, err=True)
             note(f"server: {where.address}:{server_backend.address.port} ({where.rule})")
             info = await_server(server_backend, server_wait, note)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sysone.drive import latency
 from sysone.drive.profiles import FAILURES, LIST_OF, PENALTY_VALUE_DICT
 from sysone.drive.replaying import Replayed
 from sysone.drive.results import read_score
@@ -75,7 +76,7 @@ def table(results: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> s
         f"{name.upper()} {one['sim_fps']:g} ticks/s, {one['realtime_factor']:g} x"
         for name, one in summary.get("speed_baselines", {}).items()
     )
-    tail = [f"{rates}  ({speed})"]
+    tail = [f"{rates}  ({speed})", *latency.text(summary.get("latency", {}))]
     if published:
         tail.append(f"published for CARLA servers, no agent: {published}")
     return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1], *tail])

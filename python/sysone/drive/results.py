@@ -13,6 +13,7 @@ from typing import Any, Final
 from sysone.drive.aggregate import aggregate
 from sysone.drive.comfort import efficiency, metric_info, percentage_of, smoothness
 from sysone.drive.executor import Outcome
+from sysone.drive.latency import latency, summed
 from sysone.drive.records import result_file, route_record
 from sysone.drive.score import Infraction, RouteScore
 from sysone.drive.ticks import TickStore
@@ -117,6 +118,7 @@ def save_outcome(
         "backend": backend,
         "wall_s": round(outcome.wall_s, 3),
         "driving_s": round(driving_s(outcome.store), 3),
+        "latency": latency(outcome.store),
         "late_answers": outcome.late_answers,
         "warnings": outcome.warnings,
         "events": [asdict(event) for event in outcome.events],
@@ -235,6 +237,7 @@ def summarise(
         ],
         "sim_fps": round(ticks / wall, 1) if wall > 0 else 0.0,
         "realtime_factor": round(simulated / wall, 2) if wall > 0 else 0.0,
+        "latency": summed([r["latency"] for r in results if "latency" in r]),
         "backends": sorted({str(r.get("backend", "embedded")) for r in results}),
         "speed_baselines": SPEED_BASELINES,
     }
@@ -246,7 +249,7 @@ SPEED_BASELINES: Final = {
 }
 """CARLA servers in synchronous mode at 720p Epic with no agent, published for one machine with a
 large GPU; the gap of 2.3 between the two is the renderer's."""
-WALL_CLOCK_KEYS: Final = ("sim_fps", "realtime_factor")
+WALL_CLOCK_KEYS: Final = ("sim_fps", "realtime_factor", "latency")
 """Keys of ``summary.json`` that depend on the machine; all others do not."""
 
 

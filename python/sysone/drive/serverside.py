@@ -7,6 +7,7 @@ from typing import Final
 
 from sysone.drive.backend import Backend, Info, ServerLost, SimulationCrashed
 from sysone.drive.carla import CarlaBackend, ServerAddress
+from sysone.drive.carla.backend import DEADLINE_S
 from sysone.drive.hosts import Host, find_host
 from sysone.drive.inject import Fault
 from sysone.drive.ports import DEFAULT_PORT
@@ -33,6 +34,7 @@ def make_backend(
     tm_port: int,
     restore_async: str,
     script: Path | None,
+    call_s: float = DEADLINE_S,
 ) -> tuple[CarlaBackend, Host]:
     """The backend of ``carla`` or ``stand-in``, and which rule chose its host.
 
@@ -49,9 +51,12 @@ def make_backend(
     if kind == "stand-in":
         source = "stand-in" if script is None else f"stand-in:{script.absolute()}"
         address = ServerAddress("127.0.0.1", number, tm_port, restore_async, source)
-        return CarlaBackend(address), Host("127.0.0.1", "the stand-in server")
+        return CarlaBackend(address, deadlines={"*": call_s}), Host(
+            "127.0.0.1", "the stand-in server"
+        )
     found = find_host(host, number)
-    return CarlaBackend(ServerAddress(found.address, number, tm_port, restore_async)), found
+    address = ServerAddress(found.address, number, tm_port, restore_async)
+    return CarlaBackend(address, deadlines={"*": call_s}), found
 
 
 def await_server(
