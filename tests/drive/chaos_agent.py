@@ -6,7 +6,7 @@ from typing import Any
 
 from sysone.drive.service.stub import StubAdapter
 
-EVERY = 83
+EVERY = 41
 
 
 class ChaosAdapter(StubAdapter):

@@ -3,6 +3,7 @@
 An adapter is any object with these five functions; `load_adapter` finds one by name.
 """
 
+import copy
 import importlib
 import importlib.util
 import sys
@@ -14,6 +15,8 @@ import numpy as np
 
 PID_DEFAULTS: Final = {"k_p": 1.75, "k_i": 1.0, "k_d": 2.0, "n": 20}
 FOLLOW_LANE: Final = 4
+MOST_VALUES: Final = 1_000_000
+"""A larger array is weights."""
 
 
 class Adapter(Protocol):
@@ -79,6 +82,9 @@ class LeaderboardAdapter:
         self.kind = kind
         self.binary_brake = kind == "simlingo"
         self.module: Any = None
+        self.fresh: dict[str, Any] = {}
+        """Of an agent whose attributes are not known by name: its small ones as `load` left them.
+        """
 
     def load(self, config: dict[str, Any]) -> Any:
         """Import the agent's file, make the agent and set it up."""
@@ -95,10 +101,15 @@ class LeaderboardAdapter:
         name = config.get("agent_class") or self.module.get_entry_point()
         agent = getattr(self.module, name)("127.0.0.1", 2000)
         agent.setup(config.get("agent_config", ""))
+        if self.kind != "simlingo":
+            self.fresh = remember(agent)
         return agent
 
     def soft_reset(self, agent: Any) -> None:
         """Every attribute that a route leaves behind, back to what a fresh agent has."""
+        if self.kind != "simlingo":
+            restore(agent, self.fresh)
+            return
         agent.step = -1
         agent.initialized = False  # the first frame then rebuilds the route planner
         agent.DrivingInput = {}
@@ -146,6 +157,39 @@ class LeaderboardAdapter:
     def step(self, agent: Any, input_data: dict[str, Any], t: float) -> Any:
         """The agent's ``run_step``."""
         return agent.run_step(input_data, t)
+
+
+def _is_heavy(value: Any) -> bool:
+    """Networks, tensors, modules and functions: kept as they are over all routes."""
+    if isinstance(value, np.ndarray):
+        return value.size > MOST_VALUES
+    return callable(value) or any(hasattr(value, name) for name in ("parameters", "device"))
+
+
+def remember(agent: Any) -> dict[str, Any]:
+    """Copies of an agent's small attributes, controllers and buffers among them."""
+    found = {}
+    for name, value in vars(agent).items():
+        if _is_heavy(value):
+            continue
+        try:
+            found[name] = copy.deepcopy(value)
+        except Exception:  # handles, locks, whatever else cannot be copied, stay as they are
+            continue
+    return found
+
+
+def restore(agent: Any, fresh: dict[str, Any]) -> None:
+    """Small attributes as they were; those that a route has added go, heavy ones stay."""
+    for name, value in list(vars(agent).items()):
+        if name not in fresh and not _is_heavy(value):
+            try:
+                copy.deepcopy(value)
+            except Exception:  # was skipped by `remember` too
+                continue
+            delattr(agent, name)
+    for name, value in fresh.items():
+        setattr(agent, name, copy.deepcopy(value))
 
 
 _SIMPLE: Final = (int, float, str, bool, bytes, type(None))

@@ -76,10 +76,10 @@ def _needed(message: dict[str, Any], name: str) -> Any:
     return message[name]
 
 
-def camera_differences(wanted: dict[str, Any], sent: dict[str, Any]) -> list[str]:
-    """How the mounted camera differs from the one that the agent asks for."""
+def differences(wanted: dict[str, Any], sent: dict[str, Any]) -> list[str]:
+    """How a mounted camera or lidar differs from the one that the agent asks for."""
     return [
         f"{key} is {sent.get(key, 0.0)}, the agent asks for {wanted[key]}"
-        for key in CAMERA_KEYS
+        for key in (*CAMERA_KEYS, "channels")
         if key in wanted and float(wanted[key]) != float(sent.get(key, 0.0))
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sysone.drive.service.adapters import Adapter
-from sysone.drive.service.forge import Forge, SensorMissing, camera_differences
+from sysone.drive.service.forge import Forge, SensorMissing, differences
 from sysone.drive.service.plan import Plan
 from sysone.drive.service.wire import (
     MAX_TO_MODEL,
@@ -25,6 +25,8 @@ from sysone.drive.service.wire import (
 AGENT_FAILED: Final = 14
 MAX_FAILURES: Final = 3
 CONNECT_TIMEOUT_S: Final = 120.0
+COMPARED: Final = {"sensor.camera.rgb": "rgb", "sensor.lidar.ray_cast": "lidar"}
+"""Sensors whose pose and shape must be the model's own, and their names in ``route_start``."""
 
 
 @dataclass
@@ -108,14 +110,17 @@ class Service:
         return {"type": "ready", "proto": self.proto, "agent": self.name}
 
     def _check_sensors(self, sensors: list[dict[str, Any]], message: dict[str, Any]) -> None:
-        sent = (message.get("sensors") or {}).get("rgb")
-        if sent is None or self.allow_sensor_mismatch:
+        if self.allow_sensor_mismatch:
             return
+        mounted = message.get("sensors") or {}
         for sensor in sensors:
-            if sensor.get("type") == "sensor.camera.rgb":
-                found = camera_differences(sensor, sent)
-                if found:
-                    raise WireError("sensors", f"camera {sensor.get('id')}: {'; '.join(found)}")
+            kind = COMPARED.get(sensor.get("type", ""))
+            if kind is None or mounted.get(kind) is None:
+                continue
+            found = differences(sensor, mounted[kind])
+            if found:
+                name = "camera" if kind == "rgb" else kind
+                raise WireError("sensors", f"{name} {sensor.get('id')}: {'; '.join(found)}")
 
     def _tick(self, message: dict[str, Any]) -> dict[str, Any]:
         tick = message["tick"]
