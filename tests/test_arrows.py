@@ -16,7 +16,7 @@ CORE = "sysone_core"
 # Other people's harnesses come in here: it may look everywhere, and nothing of ours looks at it.
 DOORWAYS = "sysone_core.compat"
 SERVICES = {"sysone.runs", "sysone.systemone", "sysone.executors"}
-FACES = {"sysone.cli", "sysone.viewer", "sysone.__main__", "rmuc_arena"}
+FACES = {"sysone.cli", "sysone.doctor", "sysone.viewer", "sysone.__main__", "rmuc_arena"}
 # A world's own command for the viewer leads to it when it is given, and not before.
 LAZY_DOORS = {("sysone.arena.cli", "sysone.viewer.cli")}
 # What an extra brings; the default install works without.

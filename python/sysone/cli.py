@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import sys
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -30,6 +30,7 @@ WORLDS = {
     "drive": World("sysone.drive.cli", "Driving models, scored as Bench2Drive does."),
     "arena": World("sysone.arena.cli", "Robot matches, replays, rules and strategies."),
     "view": World("sysone.viewer.cli", "Look at what any of them left behind, in a local page."),
+    "doctor": World("sysone.doctor", "What is here, what is missing, and the next step."),
     "serve": World("sysone.systemone.cli", "Serve decisions over HTTP."),
     "train-heads": World("sysone.systemone.cli", "Train heads on labelled questions.", "train"),
     "train-general": World(
@@ -71,14 +72,29 @@ app = typer.Typer(
     cls=LazyGroup,
     help="Fast cores and an honest test track for System One decision models.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from sysone.doctor import version
+
+        typer.echo(f"sysone {version()}")
+        raise typer.Exit
+
+
 @app.callback()
-def _sysone() -> None:
+def _sysone(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_show_version, help="Version and build, and end."
+        ),
+    ] = False,
+) -> None:
     """Fast cores and an honest test track for System One decision models."""
 
 
