@@ -1,0 +1,119 @@
+"""Arena: training environments, against their contract and against other people's vectors."""
+
+import os
+from collections.abc import Callable
+from time import perf_counter, thread_time
+from typing import Any
+
+from bench.measure import Direct
+from bench.registry import Unavailable, promise
+from sysone.arena.fast import FastVector
+from sysone.arena.vector_env import ArenaEnv
+
+REAL_TIME = 10  # decisions a second
+ROUNDS = 5
+ENVS = 32
+OPTIONS: dict[str, Any] = {"season": "2027", "duration": 60}
+ROBOTS = 5  # of a side: each of them is an agent
+
+
+def best(call: Callable[[], int], clock: Callable[[], float] = thread_time) -> float:
+    """Work a second, in the best of some rounds."""
+    found = 0.0
+    for _ in range(ROUNDS):
+        begin = clock()
+        work = call()
+        found = max(found, work / (clock() - begin))
+    return found
+
+
+def one_env() -> float:
+    """Steps a second of processor time of `ArenaEnv` with empty actions."""
+    with ArenaEnv(compact=True, **OPTIONS) as env:
+
+        def play() -> int:
+            env.reset(1)
+            steps = 0
+            while not env.step({})["terminated"]:
+                steps += 1
+            return steps
+
+        return best(play)
+
+
+def fast(threads: int = 1, **more: Any) -> tuple[FastVector, Callable[[], int]]:
+    vector = FastVector(
+        ENVS, threads, opponent="hold", autoreset="next_step", **{**OPTIONS, **more}
+    )
+    vector.reset()
+    vector.fire[:] = 1
+
+    def play(steps: int = 200) -> int:
+        for _ in range(steps):
+            vector.step()
+        return steps * ENVS
+
+    return vector, play
+
+
+@promise("arena.env")
+def env() -> Direct:
+    return Direct(one_env(), REAL_TIME)
+
+
+@promise("arena.fast")
+def fast_vector() -> Direct:
+    return Direct(best(fast()[1]), one_env())
+
+
+@promise("arena.fast_threads")
+def threads() -> Direct:
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Unavailable("one core is here alone")
+    two, one = (best(fast(n)[1], perf_counter) for n in (2, 1))
+    return Direct(two, one)
+
+
+@promise("arena.fast_gymnasium")
+def gymnasium_async() -> Direct:
+    """Robots' steps against those of CartPole in Gymnasium's processes, in wall time."""
+    try:
+        import gymnasium
+    except ImportError as error:
+        raise Unavailable("gymnasium is not installed: extra arena") from error
+    processes = 2
+    carts = gymnasium.make_vec("CartPole-v1", num_envs=processes, vectorization_mode="async")
+    carts.reset(seed=0)
+    action = carts.action_space.sample()
+
+    def play() -> int:
+        for _ in range(300):
+            carts.step(action)
+        return 300 * processes
+
+    theirs = best(play, perf_counter)
+    carts.close()
+    return Direct(ROBOTS * best(fast(2)[1], perf_counter), theirs)
+
+
+@promise("arena.fast_envpool")
+def envpool() -> Direct:
+    """Robots' steps against those of CartPole in EnvPool's threads: its overhead and no more."""
+    try:
+        import envpool as pool
+    except (ImportError, OSError) as error:  # its games' files may be missing
+        raise Unavailable("envpool is not installed: pip install envpool") from error
+    carts = pool.make_gymnasium("CartPole-v1", num_envs=ENVS, num_threads=1)
+    carts.reset()
+    action = carts.action_space.sample()
+
+    def play() -> int:
+        import numpy as np
+
+        actions = np.full(ENVS, action)
+        for _ in range(200):
+            carts.step(actions)
+        return 200 * ENVS
+
+    theirs = best(play, perf_counter)
+    return Direct(ROBOTS * best(fast()[1], perf_counter), theirs)
