@@ -7,14 +7,17 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench.measure import Direct, Pair, Timer, measure
 from bench.promises import Promise, load
-from bench.registry import entries
+from bench.registry import Unavailable, entries
 
 
 @pytest.mark.parametrize("promise", load(), ids=lambda promise: promise.name)
 def test_promise(benchmark: BenchmarkFixture, promise: Promise) -> None:
     if benchmark.disabled:
         pytest.skip("timing is off")
-    case = entries()[promise.name]()
+    try:
+        case = entries()[promise.name]()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
     if isinstance(case, Direct):
         pytest.skip("not a pair of calls")
     pair = Pair(*case) if isinstance(case, tuple) else case
