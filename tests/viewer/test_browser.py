@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -318,3 +320,44 @@ def test_it_fits_a_phone(look: Look, served: Any, outputs: Path, name: str) -> N
     assert look.page.evaluate("document.documentElement.scrollWidth") <= 390
     look.shot(f"{name}-phone")
     assert look.complaints == []
+
+
+def test_a_running_match_is_followed(
+    look: Look, served: Any, outputs: Path, tmp_path: Path
+) -> None:
+    raw = (outputs / "late.jsonl").read_bytes()
+    path = tmp_path / "growing.jsonl"
+    path.write_bytes(raw[:40_000])
+    go(look, served(path))
+    look.page.wait_for_selector("#live")
+    before = look.page.evaluate("sysoneView.player.duration")
+    for at in (80_000, 120_000):
+        path.write_bytes(raw[:at])
+        look.until(f"sysoneView.player.duration > {before}")
+        before = look.page.evaluate("sysoneView.player.duration")
+        assert look.time() == before, "the page stays with the present"
+    look.shot("trex-live")
+    # Who looks at the past is left there.
+    look.page.keyboard.press("Home")
+    path.write_bytes(raw[:150_000])
+    look.until(f"sysoneView.player.duration > {before}")
+    assert look.time() == 0
+    assert look.complaints == []
+
+
+@pytest.mark.parametrize("ending", ["gif", "mp4"])
+def test_a_film_moves(outputs: Path, tmp_path: Path, ending: str) -> None:
+    imageio = pytest.importorskip("imageio.v3")
+    pytest.importorskip("imageio_ffmpeg")
+    out = tmp_path / f"film.{ending}"
+    words = ["view", str(outputs / "late.jsonl"), f"--{ending}", str(out)]
+    more = ["--from", "2", "--to", "3", "--fps", "5"]
+    # in a process of its own: two drivers of a browser do not share one
+    done = subprocess.run(
+        [sys.executable, "-m", "sysone", *words, *more], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    plugin = "pillow" if ending == "gif" else "FFMPEG"
+    frames = imageio.imread(out, plugin=plugin, index=None if ending == "gif" else ...)
+    assert frames.shape[0] == 6
+    assert (frames[0] != frames[-1]).any()

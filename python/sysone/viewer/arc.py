@@ -17,17 +17,26 @@ from sysone.arc.report import as_rows
 from sysone.runs.errors import RunError
 from sysone.viewer.document import Document, Header, Item, Opened, Tone, Verdict
 from sysone.viewer.reading import read_object
+from sysone_core.grids import PALETTE_HEX
 
 TRACE_VERSION: Final = 1
 CANDIDATES_SHOWN: Final = 24
 RESET: Final = "RESET"
-# Colours of the values 0 to 15, as the public games' pages show them.
-PALETTE: Final = (
-    *("#ffffff", "#cccccc", "#999999", "#666666", "#333333", "#000000", "#e53aa3", "#ff7bcc"),
-    *("#f93c31", "#1e93ff", "#88d8f1", "#ffdc00", "#ff851b", "#921231", "#4fcc30", "#a356d6"),
-)
+
+MOST_VALUE: Final = 15
+_HEX: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 Grid = NDArray[np.uint8]
+
+
+def _digits() -> Grid:
+    """The value of each byte as a hexadecimal digit; 255 where it is none."""
+    values = np.full(256, 255, np.uint8)
+    values[_HEX] = np.arange(16)
+    return values
+
+
+_DIGITS: Final = _digits()
 
 
 def grid_of(path: Path, text: Any) -> Grid:
@@ -36,14 +45,14 @@ def grid_of(path: Path, text: Any) -> Grid:
     Raises:
         RunError: it is none.
     """
-    try:
-        rows = [[int(cell, 16) for cell in row] for row in str(text).split("\n")]
-        grid = np.array(rows, np.uint8)
-        if grid.ndim != 2 or not 1 <= grid.shape[0] <= 64 or not 1 <= grid.shape[1] <= 64:
-            raise ValueError(f"its shape is {grid.shape}")
-    except ValueError as error:
-        raise RunError(f"{path} holds a picture that is none: {error}") from error
-    return grid
+    rows = str(text).encode(errors="replace").split(b"\n")
+    cells = _DIGITS[np.frombuffer(b"".join(rows), np.uint8)]
+    height, width = len(rows), len(rows[0])
+    if not (1 <= height <= 64 and 1 <= width <= 64) or any(len(row) != width for row in rows):
+        raise RunError(f"{path} holds a picture that is none: its rows differ, or are too many")
+    if (cells > MOST_VALUE).any():
+        raise RunError(f"{path} holds a picture that is none: a cell is no hexadecimal digit")
+    return cells.reshape(height, width)
 
 
 class Episode:
@@ -116,7 +125,7 @@ class Episode:
         if len(cells) > grid.size // 6:
             return {"grid": text_of(grid)}
         values = grid.ravel()[cells]
-        return {"cells": [int(n) for pair in zip(cells, values, strict=True) for n in pair]}
+        return {"cells": np.stack([cells, values], axis=1).ravel().tolist()}
 
     def _watch(
         self, line: Mapping[str, Any], pictures: Sequence[Grid], action: str, data: Any
@@ -170,7 +179,7 @@ def label_of(name: str, data: Mapping[str, Any]) -> str:
 
 def text_of(grid: Grid) -> str:
     """A picture as one row of hexadecimal digits."""
-    return "".join("0123456789abcdef"[min(15, int(cell))] for cell in grid.ravel())
+    return _HEX[np.minimum(grid.ravel(), MOST_VALUE)].tobytes().decode()
 
 
 def trace_document(path: Path, title: str | None = None) -> Document:
@@ -205,7 +214,7 @@ def trace_document(path: Path, title: str | None = None) -> Document:
         data={
             "height": start.shape[0],
             "width": start.shape[1],
-            "palette": PALETTE,
+            "palette": PALETTE_HEX,
             "start": text_of(start),
             "steps": steps,
             "end": end,

@@ -1,6 +1,7 @@
 """``sysone view``: look at what a run left behind, or at one that goes on."""
 
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -82,7 +83,10 @@ def show(
 
     try:
         opened = open_paths(paths, verify=verify)
-        opened.documents[opened.first]()  # what cannot be shown is told here and not in the page
+        # What cannot be shown is told here and not in the page.
+        made = opened.documents[opened.first]()
+        if len(opened.documents) == 1 and not made.live:
+            opened = replace(opened, documents={opened.first: lambda: made})
         if html is not None:
             write_html(opened, html)
             typer.echo(f"{opened.title}: {html}", err=True)

@@ -127,8 +127,8 @@ def answer_row(answer: Landed) -> dict[str, Any]:
     }
 
 
-def read_lanes(path: Path) -> tuple[list[Lane], Verdict]:
-    """The matches of a recording, each frame verified by the engine.
+def read_lanes(path: Path) -> tuple[list[Lane], dict[str, int]]:
+    """The matches of a recording, and how many frames and answers the engine verified.
 
     Raises:
         RunError: it is no recording, or not what the engine plays.
@@ -158,8 +158,7 @@ def read_lanes(path: Path) -> tuple[list[Lane], Verdict]:
     for _ in views:
         pass
     found = replay.verified
-    values = {"frames": found.frames, "answers": found.answers}
-    return lanes, Verdict("trex_verified", values, "good")
+    return lanes, {"frames": found.frames, "answers": found.answers}
 
 
 def document(paths: Sequence[Path]) -> Document:
@@ -169,10 +168,12 @@ def document(paths: Sequence[Path]) -> Document:
         RunError: see `read_lanes`.
     """
     lanes: list[Lane] = []
-    verdict: Verdict | None = None
+    verified = {"frames": 0, "answers": 0}
     for path in paths:
-        found, verdict = read_lanes(path)
+        found, counts = read_lanes(path)
         lanes += found
+        verified = {name: verified[name] + counts[name] for name in verified}
+    verdict = Verdict("trex_verified", dict(verified), "good")
     return lanes_document(lanes, " · ".join(path.name for path in paths), verdict)
 
 

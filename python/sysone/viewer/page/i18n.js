@@ -300,7 +300,7 @@ export function value(what) {
   if (typeof what === "number") {
     return Number.isInteger(what) ? String(what) : String(Number(what.toPrecision(5)));
   }
-  if (Array.isArray(what)) return what.map(value).join(", ");
+  if (Array.isArray(what)) return what.map(value).join(", ") || "–";
   if (typeof what === "object") return JSON.stringify(what);
   return Object.hasOwn(TEXTS, what) ? t(what) : String(what);
 }
