@@ -214,7 +214,7 @@ def trace_document(path: Path, title: str | None = None) -> Document:
         data={
             "height": start.shape[0],
             "width": start.shape[1],
-            "palette": PALETTE_HEX,
+            "palette": [f"#{value}" for value in PALETTE_HEX],
             "start": text_of(start),
             "steps": steps,
             "end": end,
