@@ -345,6 +345,8 @@ def test_a_running_match_is_followed(
     assert look.complaints == []
 
 
+# The reader of films leaves its pipe to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("ending", ["gif", "mp4"])
 def test_a_film_moves(outputs: Path, tmp_path: Path, ending: str) -> None:
     imageio = pytest.importorskip("imageio.v3")
