@@ -317,5 +317,9 @@ def test_no_server_no_client(tmp_path: Path) -> None:
     assert "no CARLA server answers at 127.0.0.1:2021" in done.output
     for wrong in (["--side", "ue9"], ["--restore-async", "x"], ["--town", "Town99"]):
         assert runner.invoke(app, [*given, "--backend", "stand-in", *wrong]).exit_code == 10
+    path.write_text(json.dumps([{"do": "load_fails", "nth": 1}]))
+    path.with_name("faults.json.state").unlink()
+    done = runner.invoke(app, [*given, *refused])
+    assert (done.exit_code, "town: RuntimeError: time-out" in done.output) == (4, True)
     done = runner.invoke(app, [*given, "--backend", "stand-in", "--inject", "collide@tick=5"])
     assert (done.exit_code, "--backend embedded only" in done.output) == (10, True)

@@ -163,7 +163,8 @@ def test_faults_of_every_kind(tmp_path: Path) -> None:
             both.kill_executor()
             happened["executor"] += fault == "port"
             if fault == "port":
-                assert both.port_taken() == 11
+                # 4: a fault of the server came first
+                assert both.port_taken() in (4, 11)
             both.start_executor()
     finally:
         both.kill_model()

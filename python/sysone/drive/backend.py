@@ -15,7 +15,7 @@ class SimulationCrashed(RuntimeError):  # noqa: N818 - the status that it become
 
 
 class ServerLost(SimulationCrashed):
-    """There is no usable server; ``kind`` is refused, timeout, version or import."""
+    """There is no usable server; ``kind`` is refused, timeout, version, import or town."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)

@@ -99,14 +99,19 @@ def server_map(backend: CarlaBackend, town: str, xodr: Path | None) -> RoadMap:
     """The map of a town of the server's, or of a world that it is to build from a file.
 
     Raises:
-        RunError: the server has no such town, or failed.
+        RunError: the server has no such town.
+        Blocked: it failed.
     """
     try:
         if xodr is not None:
             return backend.own_map(map_text(xodr), xodr.stem)
         return backend.town_map(town)
+    except ServerLost as error:
+        if error.kind == "town":
+            raise RunError(str(error)) from error
+        raise Blocked(str(error)) from error
     except SimulationCrashed as error:
-        raise RunError(str(error)) from error
+        raise Blocked(str(error)) from error
 
 
 def check_faults(faults: tuple[Fault, ...]) -> None:

@@ -130,11 +130,11 @@ class CarlaWorld:
         """Load a town; its OpenDRIVE text.
 
         Raises:
-            SimulationCrashed: the server has none of this name.
+            ServerLost: kind ``town``, the server has none of this name.
         """
         towns = self.towns()
         if name not in towns:
-            raise SimulationCrashed(f"the server has no town {name}: {', '.join(towns)}")
+            raise ServerLost("town", f"the server has no town {name}: {', '.join(towns)}")
         self.client.set_timeout(LOAD_S)
         try:
             world = self.client.get_world()
