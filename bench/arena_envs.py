@@ -10,7 +10,7 @@ from typing import Any
 from bench.measure import Direct
 from bench.registry import Unavailable, promise
 from sysone.arena.fast import FastVector
-from sysone.arena.vector_env import ArenaEnv
+from sysone.arena.vector_env import ArenaEnv, VectorArena
 
 REAL_TIME = 10  # decisions a second
 ROUNDS = 5
@@ -61,6 +61,57 @@ def fast(threads: int = 1, **more: Any) -> tuple[FastVector, Callable[[], int]]:
 @promise("arena.env")
 def env() -> Direct:
     return Direct(one_env(), REAL_TIME)
+
+
+@promise("arena.vector")
+def vector() -> Direct:
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Unavailable("one core is here alone")
+
+    def steps_a_second(count: int) -> float:
+        with VectorArena(count, compact=True, **OPTIONS) as envs:
+            idle: list[dict[str, Any]] = [{} for _ in range(count)]
+
+            def play() -> int:
+                envs.reset(seeds=list(range(count)))
+                for _ in range(400):
+                    envs.step(idle)
+                return 400 * count
+
+            return best(play, perf_counter)
+
+    two, one = (steps_a_second(count) for count in (2, 1))
+    return Direct(two, one)
+
+
+@promise("arena.vector_reset")
+def vector_reset() -> Direct:
+    begin = perf_counter()
+    with VectorArena(1, compact=True, **OPTIONS) as envs:
+        envs.reset(seeds=[0])
+        start_ms = 1e3 * (perf_counter() - begin)
+        resets = []
+        for seed in range(20):
+            begin = perf_counter()
+            envs.reset(seeds=[seed])
+            resets.append(1e3 * (perf_counter() - begin))
+    return Direct(min(resets), start_ms / 20)
+
+
+@promise("arena.fast_memory")
+def fast_memory() -> Direct:
+    def resident_mb() -> float:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    if not Path("/proc/self/statm").exists():
+        raise Unavailable("memory is read from /proc")
+    _, play = fast(2)
+    play(1000)  # what is kept for good is there after some matches
+    before = resident_mb()
+    for _ in range(1_000_000 // (ENVS * 1000) + 1):
+        play(1000)
+    return Direct(max(resident_mb() - before, 0.01), 10)
 
 
 @promise("arena.fast")

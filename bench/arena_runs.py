@@ -20,7 +20,7 @@ from sysone.executors import LocalExecutor
 from sysone.runs.interrupts import Interrupts
 
 SECONDS = 60
-GAMES = 4
+GAMES = 8
 ROUNDS = 3
 PATIENT_S = 5.0
 
@@ -30,8 +30,8 @@ def scheduler() -> Direct:
     def play(workers: int) -> float:
         options = resolve(
             {
-                "red": "std_2027_team",
-                "blue": "std_2027_rush",
+                "red": "std_2027_hold",
+                "blue": "std_2027_hold",
                 "games": GAMES,
                 "duration": float(SECONDS),
                 "workers": workers,
@@ -56,7 +56,7 @@ def scheduler() -> Direct:
             raise AssertionError(f"{summary['valid']} of {GAMES} games were ok")
         return taken
 
-    one, two = (play(workers) for workers in (1, 2))
+    one, two = (min(play(workers) for _ in range(2)) for workers in (1, 2))
     return Direct(two, one)
 
 
