@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sysone.arena import replay as replays
@@ -17,6 +18,7 @@ from sysone.runs.errors import RunError
 from sysone.trex.recording import Landed, Played, Start, read_recording
 from sysone.viewer.detect import open_path, open_paths
 from sysone.viewer.document import Document, encode
+from sysone.viewer.live import Overview
 
 
 def first(path: Path) -> Document:
@@ -395,3 +397,13 @@ def test_a_run_of_drives_is_live_until_it_is_done(outputs: Path, tmp_path: Path)
     last = growing.poll()
     assert last is not None
     assert last["ended"]
+
+
+def test_an_overview_whose_parts_are_json_already_is_told_once() -> None:
+    class Made(msgspec.Struct):
+        live: bool
+        body: msgspec.Raw
+
+    overview = Overview(lambda: Made(live=False, body=msgspec.Raw(b'{"a":[1,2.5]}')))  # type: ignore[arg-type, return-value]
+    told = {"document": {"live": False, "body": {"a": [1, 2.5]}}, "ended": True}
+    assert [overview.poll(), overview.poll()] == [told, None]

@@ -36,7 +36,8 @@ class Overview:
     def poll(self) -> dict[str, Any] | None:
         """The document, if it changed."""
         document = self._make()
-        plain = msgspec.to_builtins(document)
+        # Parts of a document may be JSON already.
+        plain = msgspec.json.decode(msgspec.json.encode(document))
         if plain == self._told:
             return None
         self._told = plain
