@@ -9,6 +9,7 @@
 ## make learn-check  tests of what trains models or runs large ones, with PyTorch and transformers
 ## make cluster-check  tests of --engine ray, on two Ray nodes of this machine
 ## make view-check  the viewer in a real Chromium, which is installed where it may be
+## make docs        the documentation's site in build/site; every link and anchor is checked
 ## make screenshots  the pictures of the viewer's page, played and photographed anew
 ## make drive-proof  fifty kill -9, two million mutated lines, and the drive tests with and without carla
 ## make drive-carla  map queries, GPS, criteria and the CARLA backend with each of three real clients
@@ -30,7 +31,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan smoke-arc arc-soak learn-check cluster-check view-check screenshots arena-proof drive-carla drive-kit drive-proof clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan smoke-arc arc-soak learn-check cluster-check view-check docs screenshots arena-proof drive-carla drive-kit drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -110,6 +111,15 @@ $(STAMPS)/view: $(STAMPS)/test
 
 view-check: $(STAMPS)/install $(STAMPS)/view
 	$(BIN)/python -m pytest -q tests/viewer/test_browser.py $(ARGS)
+
+$(STAMPS)/docs: $(STAMPS)/test
+	$(PIP) install -q -c constraints.txt --group docs
+	@touch $@
+
+# Sources are read, not imported: nothing has to be built.
+docs: $(STAMPS)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict -d build/site
+	$(BIN)/python tools/docs/check_site.py build/site
 
 screenshots: $(STAMPS)/install $(STAMPS)/view
 	$(BIN)/python tools/viewer/screenshots.py
