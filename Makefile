@@ -2,6 +2,7 @@
 ## make test        set up what is missing, then check formatting and types and run every test
 ## make bench       measure every promise of bench/promises.toml
 ## make bench-gate  the same, and fail below the gates
+## make instructions  callgrind counts of the core's hottest functions, compared with the stored ones
 ## make lint        formatting and types alone
 ## make format      rewrite the sources in the house format
 ## make dist        wheel and sdist in dist/
@@ -135,6 +136,20 @@ bench: $(STAMPS)/install $(STAMPS)/test build/kaggle build/envpool
 
 bench-gate: $(STAMPS)/install $(STAMPS)/test build/kaggle
 	$(BIN)/python -m bench --gate
+
+# Counts of instructions, which a busy machine does not change. Without valgrind they are left out.
+build/instructions/hot_paths: $(STAMPS)/install
+	@command -v valgrind >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -q && DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -qy --no-install-recommends valgrind >/dev/null; } || true
+	if command -v valgrind >/dev/null; then \
+	  cmake -S . -B $(@D) -G Ninja -DCMAKE_BUILD_TYPE=Release -DSYSONE_PYTHON=OFF -DSYSONE_INSTRUCTIONS=ON >/dev/null \
+	  && cmake --build $(@D) --target hot_paths >/dev/null; fi
+
+.PHONY: instructions build/instructions/hot_paths
+instructions: build/instructions/hot_paths
+	$(BIN)/python -m bench.instructions $(ARGS)
 
 CPP_FILES = $(shell git ls-files 'csrc/*.cpp' 'csrc/*.h')
 
