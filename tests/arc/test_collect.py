@@ -1,13 +1,25 @@
 """Traces: complete lines, restart, determinism."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sysone.arc.collect import Settings, collect, is_finished, read_trace
+from sysone.arc.collect import (
+    MOST_SHARES,
+    EpsilonAgent,
+    Settings,
+    TraceWriter,
+    collect,
+    is_finished,
+    read_trace,
+    record_game,
+)
+from sysone.arc.env import MockEnv
 from sysone.arc.observe import Watcher
+from sysone.arc.play import Limits
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
 from sysone_core import grids
@@ -83,3 +95,61 @@ def test_a_time_limit_stops_between_episodes(tmp_path: Path) -> None:
     summary = gather(tmp_path, limited)
     assert not summary["finished"]
     assert json.loads((tmp_path / "summary.json").read_text())["finished"] is False
+
+
+class Rising:
+    """A System-1 that likes the last candidate most."""
+
+    def probabilities(self, observation: Any, candidates: Any, instruction: str, chunk: int) -> Any:
+        return [1 + index for index in range(len(candidates))]
+
+
+class Proposer:
+    """A System-2 that says one thing, and fails where it is told to."""
+
+    left_s = math.inf
+
+    def __init__(self, fails: bool) -> None:
+        self.fails = fails
+
+    def propose(self, observation: Any, memory: Any) -> list[str]:
+        if self.fails:
+            raise RuntimeError("no answer")
+        return ["ACTION4"]
+
+    def report(self) -> dict[str, Any]:
+        return {"summary": "a maze"}
+
+    def lines(self) -> list[str]:
+        return []
+
+    def reflect(self, reason: str, observation: Any, memory: Any) -> None: ...
+
+    def gained(self, observation: Any, memory: Any) -> None: ...
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_trace_says_what_the_models_said(tmp_path: Path, epsilon: float, fails: bool) -> None:
+    path = tmp_path / "ep0.jsonl"
+    env = MockEnv(0, "competition")
+    agent = EpsilonAgent("hybrid", 5, epsilon, Rising(), Proposer(fails))
+    writer = TraceWriter(path, env.game_id, 0)
+    record_game(env, agent, Limits(30), writer)
+    writer.close()
+    steps = [line for line in read_trace(path) if "step" in line]
+    woken = [line for line in steps if "wake" in line]
+    assert {line["wake"] for line in woken} <= {"novel", "level", "stall"}
+    assert len(woken) == sum(agent.waker.calls[name] for name in ("novel", "level", "stall")) > 0
+    assert all(("report" in line) == (not fails) for line in woken)
+    for line in steps:
+        if line["source"] == "forced":
+            continue
+        assert line["source"] == ("epsilon" if epsilon else "model")
+        shares = line["probabilities"]
+        assert list(shares.values()) == sorted(shares.values(), reverse=True)
+        assert len(shares) == MOST_SHARES
+        assert 0 < sum(shares.values()) < 1
+        if not epsilon:
+            x_y = [f"{key}={value}" for key, value in line["data"].items()]
+            assert shares[" ".join([line["action"], *x_y])] == pytest.approx(line["p"], abs=1e-6)

@@ -2,12 +2,18 @@
 
 import fcntl
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sysone.arc.collect import TraceWriter, record_game
+from sysone.arc.decide import Agent
+from sysone.arc.env import MockEnv
+from sysone.arc.play import Limits
 
 HOSTILE = '</script><script>window.hurt=1</script><img src=x onerror="window.hurt=1">'
 """What a file may call its strategy; it must be shown and not run."""
@@ -91,6 +97,51 @@ def make_outputs(folder: Path) -> None:
         *(*drive, "--agent", "autopilot", "--camera", "ground", "--save-frames"),
         *("--out", "filmed"),
     )
+
+
+class Rising:
+    """A System-1 that likes the last candidate most."""
+
+    def probabilities(self, observation: Any, candidates: Any, instruction: str, chunk: int) -> Any:
+        return [1 + index for index in range(len(candidates))]
+
+
+class Advice:
+    """A System-2 that says the same whenever it is asked."""
+
+    left_s = math.inf
+
+    def propose(self, observation: Any, memory: Any) -> list[str]:
+        return ["ACTION4"]
+
+    def report(self) -> dict[str, Any]:
+        return ADVICE
+
+    def lines(self) -> list[str]:
+        return []
+
+    def reflect(self, reason: str, observation: Any, memory: Any) -> None: ...
+
+    def gained(self, observation: Any, memory: Any) -> None: ...
+
+
+ADVICE: dict[str, Any] = {
+    "summary": "a <b>maze</b> with a door",
+    "hypotheses": ["reach the door"],
+    "actions": [{"action": "ACTION4", "why": "the door is on the right"}],
+    "entities": [{"name": "door", "colour": "red", "x": 3, "y": 4, "role": "goal"}],
+}
+
+
+@pytest.fixture(scope="session")
+def advised(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of a game that two models played."""
+    path = tmp_path_factory.mktemp("advised") / "mock0" / "seed0.jsonl"
+    env = MockEnv(0, "competition")
+    writer = TraceWriter(path, env.game_id, 0)
+    record_game(env, Agent(system1=Rising(), system2=Advice()), Limits(20), writer)
+    writer.close()
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -226,6 +226,24 @@ def test_a_report_leads_to_its_traces(look: Look, served: Any, outputs: Path) ->
     assert look.complaints == []
 
 
+def test_what_two_models_said_of_a_step_is_told(look: Look, served: Any, advised: Path) -> None:
+    go(look, served(advised))
+    page = look.page
+    page.keyboard.press("n")
+    told = page.inner_text("#inspector")
+    for text in ("System-2 woken", "something new", "a <b>maze</b> with a door", "reach the door"):
+        assert text in told
+    assert "ACTION4: the door is on the right" in told
+    assert "red door (3, 4) goal" in told
+    step = json.loads(advised.read_text().splitlines()[1])
+    shown = page.locator("#inspector .bar .number").all_inner_texts()
+    assert shown == [f"{100 * p:.1f} %" for p in step["probabilities"].values()]
+    assert page.locator("#inspector .bar.chosen").count() == 1
+    assert "System-2 woken" in page.inner_text("#events")
+    look.shot("arc-advised")
+    assert look.complaints == []
+
+
 def test_the_camera_is_beside_the_map(look: Look, served: Any, outputs: Path) -> None:
     go(look, served(outputs / "filmed"))
     with look.page.expect_response(lambda answer: "/picture/" in answer.url) as found:

@@ -235,14 +235,17 @@ def test_a_trace_of_another_kind_is_refused(
         first(path)
 
 
-def test_what_later_traces_say_of_a_decision_is_passed_on(outputs: Path, tmp_path: Path) -> None:
-    lines = (outputs / "traces" / "hcyc" / "seed0.jsonl").read_text().splitlines()
-    step = {**json.loads(lines[1]), "wake": {"reason": "novel"}, "probabilities": {"ACTION1": 0.5}}
+def test_what_two_models_said_is_passed_on_and_nothing_else(advised: Path, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in advised.read_text().splitlines()]
+    written = [line for line in lines if "step" in line]
+    for line, shown in zip(written, first(advised).data["steps"], strict=True):
+        for name in ("wake", "report", "probabilities"):
+            assert shown.get(name) == line.get(name)
+    assert any("report" in line for line in written)
     path = tmp_path / "trace.jsonl"
-    path.write_text("\n".join([lines[0], json.dumps(step)]) + "\n")
-    shown = first(path).data["steps"][0]
-    assert shown["wake"] == {"reason": "novel"}
-    assert shown["probabilities"] == {"ACTION1": 0.5}
+    step = {**written[0], "wake": ["x"], "report": "text", "probabilities": 0.5}
+    path.write_text("\n".join(map(json.dumps, [lines[0], step])) + "\n")
+    assert not {"wake", "report", "probabilities"} & first(path).data["steps"][0].keys()
 
 
 # Drive ----------------------------------------------------------------------------------------

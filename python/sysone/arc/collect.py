@@ -8,6 +8,7 @@ dropped when the file is read.
 import random
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -30,6 +31,8 @@ from sysone_core import grids
 
 VERSION: Final = 1
 EPSILON: Final = 0.25
+MOST_SHARES: Final = 24
+"""Candidates of a step whose probabilities are written: fewer bytes than its picture has."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -79,7 +82,13 @@ class EpsilonAgent(Agent):
         if free and seen is not None and self._draws.random() < self._epsilon:
             candidates = build_candidates(seen)
             action = self._draws.choice(candidates)
-            record = StepRecord("epsilon", len(candidates), 1 / len(candidates))
+            # What the policy and System-2 said stays told.
+            record = replace(
+                record,
+                source="epsilon",
+                n_candidates=len(candidates),
+                probability=1 / len(candidates),
+            )
         return action, record
 
 
@@ -142,8 +151,14 @@ class TraceWriter:
             "p": record.probability,
             "ms": round(record.latency_ms, 3),
         }
+        if record.wake:
+            line["wake"] = record.wake
         if record.report is not None:
             line["report"] = record.report
+        if record.shares:
+            line["probabilities"] = {
+                text: round(share, 6) for text, share in record.shares[:MOST_SHARES]
+            }
         self._step += 1
         self._write(line)
 

@@ -79,6 +79,10 @@ class StepRecord:
     latency_ms: float = 0.0
     report: Any = None
     """What System-2 said, where it was woken in this step."""
+    wake: str = ""
+    """Why System-2 was woken in this step; empty where it was not."""
+    shares: list[tuple[str, float]] = field(default_factory=list)
+    """All candidates with the probabilities that decided, likeliest first."""
 
 
 class Agent:
@@ -113,6 +117,7 @@ class Agent:
         self._begun_s: float | None = None
         self._chunk = 64
         self._report: Any = None
+        self._wake = ""
         self._wish: Action | None = None
         """What the explorer would do in this step, where it was asked."""
         self._failures = 0
@@ -150,6 +155,7 @@ class Agent:
         record.latency_ms = (time.perf_counter_ns() - start_ns) / 1e6
         self.decisions[record.source] += 1
         record.report, self._report = self._report, None
+        record.wake, self._wake = self._wake, ""
         return action, record
 
     def note(self, action: Action, frame: Frame | None) -> Noted | None:
@@ -204,9 +210,10 @@ class Agent:
             if not self.raw_policy:
                 probabilities = self._with_prior(seen, candidates, probabilities)
             ranked = sorted(range(len(candidates)), key=lambda i: (-probabilities[i], i))
-            top = [(candidates[i].text, probabilities[i]) for i in ranked[:3]]
+            shares = [(candidates[i].text, probabilities[i]) for i in ranked]
             best = ranked[0]
-            record = StepRecord(MODEL, len(candidates), probabilities[best], top)
+            record = StepRecord(MODEL, len(candidates), probabilities[best], shares[:3])
+            record.shares = shares
             return candidates[best], record
         return self._explore(seen, candidates)
 
@@ -336,6 +343,7 @@ class Agent:
         reason = self.waker.reason(seen, now_s, left_s)
         if reason is None or (reason == NOVEL and not novelty):
             return False
+        self._wake = reason
         if isinstance(self.system2, Adviser):
             self.system2.left_s = left_s
         if reason == STALL:

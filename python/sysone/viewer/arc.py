@@ -108,9 +108,8 @@ class Episode:
             "to": self._state(line.get("hash_after")),
             "candidates": candidates,
         }
-        # Later writers may say more of a decision; what they do not say is left out.
-        for name in ("probabilities", "system2", "wake", "note"):
-            if line.get(name) is not None:
+        for name, kind in (("probabilities", dict), ("wake", str), ("report", dict)):
+            if line.get(name) and isinstance(line[name], kind):
                 step[name] = line[name]
         if pictures:
             step.update(self._change(pictures[-1]))

@@ -1,10 +1,11 @@
 // ARC: the grid with its overlays, the graph of states, and what was chosen from what.
 
 import {h} from "./dom.js";
-import {t, value} from "./i18n.js";
+import {t} from "./i18n.js";
 
 const KEY_EVERY = 64;  // steps between two pictures that are kept whole
 const GRAPH_MOST = 400;
+const CANDIDATES_SHOWN = 24;
 
 export function arcView(doc, context) {
   const {height, width, palette, steps, start} = doc.data;
@@ -141,14 +142,14 @@ export function arcView(doc, context) {
       ["level", step.level], ["levels", step.levels_after], ["state", step.state],
       ["changed_cells", step.changed], ["states", step.to === null ? null : `${step.from} → ${step.to}`],
       ["frames", step.pictures], ["model_ms", step.ms === null ? null : `${step.ms} ms`]]}];
-    const woken = step.system2 || step.wake || step.note;
-    if (woken) sections.push({title: t("wake"), rows: typeof woken === "object" ? Object.entries(woken) : [["note", woken]]});
-    const found = step.candidates;
-    if (found) {
-      const chosen = label(step), told = step.probabilities || null;
-      const names = found.first.includes(chosen) ? found.first : [chosen, ...found.first];
-      sections.push({title: `${t("candidates")} ${found.of}`, bars: names.map((name) => {
-        const p = told && name in told ? told[name] : name === chosen ? step.p : null;
+    if (step.wake || step.report) sections.push({title: t("wake"), rows: notesOf(step)});
+    const found = step.candidates, told = step.probabilities;
+    if (found || told) {
+      const chosen = label(step), first = found ? found.first : [];
+      const names = [...new Set([...Object.keys(told || {}), ...(told || first.includes(chosen) ? [] : [chosen]), ...first])].slice(0, CANDIDATES_SHOWN);
+      if (!names.includes(chosen)) names.push(chosen);
+      sections.push({title: `${t("candidates")} ${found ? found.of : names.length}`, bars: names.map((name) => {
+        const p = told && Object.hasOwn(told, name) ? told[name] : name === chosen && !told ? step.p : null;
         return {name: name.replace("ACTION", "A").replace(/ x=(\d+) y=/, " $1,"), value: p || 0, text: p === null || p === undefined ? "" : `${(100 * p).toFixed(1)} %`,
           tone: name === chosen ? "good" : "accent", mark: name === chosen ? "chosen" : ""};
       })});
@@ -158,6 +159,20 @@ export function arcView(doc, context) {
 
   view.hover = (x, y) => null;
   return view;
+}
+
+// What System-2 was woken for, and what it said: its summary, guesses, proposals and what it sees.
+function notesOf(step) {
+  const {summary, hypotheses, actions, entities} = step.report || {};
+  const list = (what) => Array.isArray(what) ? what.filter((each) => each !== null) : [];
+  const rows = [["wake_reason", step.wake ? t(`wake_${step.wake}`) : null]];
+  if (summary) rows.push(["summary", String(summary)]);
+  list(hypotheses).forEach((text) => rows.push(["hypothesis", String(text)]));
+  list(actions).forEach((each) => rows.push(["proposed", [each.action, each.why].filter(Boolean).join(": ")]));
+  if (list(entities).length) rows.push(["entities", list(entities).map((each) => [each.colour, each.name,
+    each.x >= 0 ? `(${each.x}, ${each.y})` : "", each.role].filter(Boolean).join(" ")).join("; ")]);
+  if (!step.report) rows.push(["report", t("wake_silent")]);
+  return rows;
 }
 
 function label(step) {
@@ -216,7 +231,7 @@ function marksOf(steps) {
     if (step.state === "GAME_OVER") add("game_over", "bad", 1, "");
     if (step.state === "WIN") add("win", "good", 2, "");
     if (step.action === "RESET") add("reset", "warn", 1, "");
-    if (step.system2 || step.wake) add("wake", "violet", 2, value((step.wake || step.system2).reason || step.wake || ""));
+    if (step.wake || step.report) add("wake", "violet", 2, t(step.wake ? `wake_${step.wake}` : "wake"));
   });
   return marks;
 }
