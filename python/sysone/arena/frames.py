@@ -6,6 +6,7 @@ import struct
 from time import monotonic
 
 _HEAD = struct.Struct("<IB")
+_KINDS = [bytes([kind]) for kind in range(256)]
 MOST_BYTES = 1 << 26
 
 
@@ -20,6 +21,7 @@ class Channel:
         self.reader = reader
         self.writer = writer
         self._buffer = bytearray()
+        self._waits = True  # whether a write waits, as it does with a new pipe
 
     def send(self, kind: bytes, body: bytes = b"") -> None:
         """Write a message; waits as long as it takes.
@@ -37,16 +39,20 @@ class Channel:
     def send_before(self, deadline: float, kind: bytes, body: bytes = b"") -> bool:
         """Write a message to a reader that may hang; False when the deadline passed first."""
         view = memoryview(_HEAD.pack(len(body), kind[0]) + body)
-        os.set_blocking(self.writer, False)
         try:
+            if self._waits:
+                os.set_blocking(self.writer, False)
+                self._waits = False
             while view:
+                # a pipe has room nearly always: it is asked only after it had none
                 left = deadline - monotonic()
-                if left <= 0 or not select.select([], [self.writer], [], left)[1]:
+                if left <= 0:
                     return False
                 try:
                     view = view[os.write(self.writer, view) :]
                 except BlockingIOError:
-                    continue
+                    if not select.select([], [self.writer], [], left)[1]:
+                        return False
         except (BrokenPipeError, ConnectionResetError, OSError) as error:
             raise ClosedError from error
         return True
@@ -83,9 +89,10 @@ class Channel:
         end = _HEAD.size + size
         if len(self._buffer) < end:
             return None
-        body = bytes(self._buffer[_HEAD.size : end])
+        with memoryview(self._buffer) as whole:
+            body = bytes(whole[_HEAD.size : end])
         del self._buffer[:end]
-        return bytes([kind]), body
+        return _KINDS[kind], body
 
     def close(self) -> None:
         """Close both pipes."""

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
-
 from sysone.arena.envs.opponent import isolation_for
 from sysone.arena.envs.options import EnvOptions, resolve
 from sysone.arena.envs.requests import Requests, texts_of
@@ -152,8 +150,7 @@ class VectorArena:
         try:
             self._pool = Pool(num_envs, given, rpc_timeout)
         except StartError as error:
-            told = msgspec.json.decode(error.body)
-            raise ArenaError(told["code"], told["message"]) from error
+            raise ArenaError(error.error["code"], error.error["message"]) from error
         self._requests = Requests(self.plan, self._pool)
 
     @property
@@ -209,8 +206,7 @@ class VectorArena:
 
     def request(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """A request of the protocol and its raw response; errors are in the response."""
-        response: dict[str, Any] = msgspec.json.decode(self._requests.handle(request))
-        return response
+        return self._requests.handle(request)
 
     def _states(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
         if self._requests.closed:

@@ -11,7 +11,7 @@ import msgspec
 
 from sysone.arena.engine import TEAMS, Team
 from sysone.arena.envs.options import EnvPlan
-from sysone.arena.envs.vector import Order, Pool, Reply
+from sysone.arena.envs.vector import Order, Pool, Read, text, values
 from sysone.arena.envs.world import seed_of
 from sysone.arena.errors import ArenaError
 from sysone.arena.rules.book import Book
@@ -69,10 +69,13 @@ class Requests:
         if "actions" in request and isinstance(request["actions"], list):
             # kept as they are written: the core reads them itself
             request["actions"] = msgspec.json.decode(line, type=_Actions).actions
-        return self.handle(request)
+        return msgspec.json.encode(self._handle(request, text))
 
-    def handle(self, request: Mapping[str, Any]) -> bytes:
-        """The response to a request, JSON."""
+    def handle(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The response to a request."""
+        return self._handle(request, values)
+
+    def _handle(self, request: Mapping[str, Any], read: Read) -> dict[str, Any]:
         number = request.get("id")
         try:
             if isinstance(number, dict | list):
@@ -84,33 +87,34 @@ class Requests:
                     "unknown_op", f"op must be one of {', '.join(FIELDS)}, not {operation!r}"
                 )
             for name in request:
-                if name not in FIELDS[operation] | {"id", "op"}:
+                if name not in FIELDS[operation] and name not in ("id", "op"):
                     raise RequestError("unknown_field", f"{operation} has no field {name!r}")
-            return self._carry_out(number, operation, request)
+            return self._carry_out(number, operation, request, read)
         except RequestError as error:
-            return refused(number, error)
+            return refusal(number, error)
 
-    def _carry_out(self, number: Any, operation: str, request: Mapping[str, Any]) -> bytes:
+    def _carry_out(
+        self, number: Any, operation: str, request: Mapping[str, Any], read: Read
+    ) -> dict[str, Any]:
         whole: dict[str, Any] = {"id": number, "ok": True, "type": operation, "results": []}
         if operation == "info":
-            return msgspec.json.encode(whole | {"info": self.ready()})
+            return whole | {"info": self.ready()}
         if operation == "close":
             self.closed = True
             self.pool.close()
-            return msgspec.json.encode(whole | {"closed": True})
+            return whole | {"closed": True}
         env_ids = self._env_ids(request.get("env_ids"))
         orders, errors = self._orders(operation, env_ids, request)
-        replies = errors | self.pool.ask(orders)
-        whole["ok"] = all(ok for ok, _ in replies.values())
-        whole["results"] = [
-            {
-                "env_id": env_id,
-                "ok": replies[env_id][0],
-                ("result" if replies[env_id][0] else "error"): msgspec.Raw(replies[env_id][1]),
-            }
-            for env_id in env_ids
-        ]
-        return msgspec.json.encode(whole)
+        replies = self.pool.ask(orders, read)
+        for env_id, error in errors.items():
+            replies[env_id] = False, {"code": error.code, "message": str(error), "path": ""}
+        for env_id in env_ids:
+            ok, said = replies[env_id]
+            whole["ok"] &= ok
+            whole["results"].append(
+                {"env_id": env_id, "ok": ok, ("result" if ok else "error"): said}
+            )
+        return whole
 
     def _env_ids(self, given: Any) -> list[int]:
         count = len(self._seeds)
@@ -133,7 +137,7 @@ class Requests:
 
     def _orders(
         self, operation: str, env_ids: Sequence[int], request: Mapping[str, Any]
-    ) -> tuple[dict[int, Order], dict[int, Reply]]:
+    ) -> tuple[dict[int, Order], dict[int, ArenaError]]:
         """What each environment is told, and the errors of those that are told nothing."""
         if operation == "observe":
             return dict.fromkeys(env_ids, (b"O", b"")), {}
@@ -190,15 +194,14 @@ def _items(
 
 def _made(
     env_ids: Sequence[int], make: Callable[[int], Order]
-) -> tuple[dict[int, Order], dict[int, Reply]]:
+) -> tuple[dict[int, Order], dict[int, ArenaError]]:
     orders: dict[int, Order] = {}
-    errors: dict[int, Reply] = {}
+    errors: dict[int, ArenaError] = {}
     for k, env_id in enumerate(env_ids):
         try:
             orders[env_id] = make(k)
         except ArenaError as error:
-            text = {"code": error.code, "message": str(error), "path": ""}
-            errors[env_id] = False, msgspec.json.encode(text)
+            errors[env_id] = error
     return orders, errors
 
 
@@ -239,13 +242,16 @@ def texts_of(actions: Any) -> dict[Team, bytes]:
     return sides
 
 
-def refused(number: Any, error: ArenaError) -> bytes:
+def refusal(number: Any, error: ArenaError) -> dict[str, Any]:
     """The response to a request that is wrong as a whole."""
-    return msgspec.json.encode(
-        {
-            "id": number,
-            "ok": False,
-            "type": "error",
-            "error": {"code": error.code, "message": str(error)},
-        }
-    )
+    return {
+        "id": number,
+        "ok": False,
+        "type": "error",
+        "error": {"code": error.code, "message": str(error)},
+    }
+
+
+def refused(number: Any, error: ArenaError) -> bytes:
+    """The same as JSON."""
+    return msgspec.json.encode(refusal(number, error))

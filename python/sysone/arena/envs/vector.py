@@ -6,8 +6,9 @@ import select
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
+from typing import Any
 
 import msgspec
 
@@ -20,8 +21,16 @@ START_S = 120.0
 GOODBYE_S = 1.0
 Order = tuple[bytes, bytes]
 """Kind and body of a message to an environment."""
-Reply = tuple[bool, bytes]
-"""Whether it is an answer, and the JSON of it or of the error."""
+Read = Callable[[bytes], Any]
+"""Makes of an answer's JSON what its asker wants; raises `msgspec.DecodeError` for what is none."""
+Reply = tuple[bool, Any]
+"""Whether it is an answer, and what was read of it or of the error."""
+
+
+text: Read = msgspec.json.Decoder(msgspec.Raw).decode
+"""Keeps the JSON, once it is known to be some."""
+values: Read = msgspec.json.Decoder().decode
+"""Dictionaries and lists."""
 
 
 class Worker:
@@ -52,7 +61,7 @@ class Worker:
         """Hand over an order; when that fails, `broken` says so."""
         self.broken = self.broken or not self._send(*order, deadline)
 
-    def take(self) -> Reply | None:
+    def take(self, read: Read) -> Reply | None:
         """What has come, when it is whole.
 
         Raises:
@@ -66,10 +75,9 @@ class Worker:
         if kind not in (b"O", b"E"):
             raise ClosedError
         try:
-            msgspec.json.decode(body, type=msgspec.Raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return kind == b"O", read(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ClosedError from error
-        return kind == b"O", body
 
     def restart(self) -> None:
         """End the process and begin another one, which needs a reset."""
@@ -113,34 +121,41 @@ class Pool:
         try:
             for env_id in range(count):
                 self.workers.append(Worker(env_id, options))
-            for ok, body in self._collect(self.workers, START_S).values():
+            for ok, error in self._collect(self.workers, START_S, values).values():
                 if not ok:
-                    raise StartError(body)
+                    raise StartError(error)
         except BaseException:
             self.close()
             raise
 
-    def ask(self, orders: Mapping[int, Order]) -> dict[int, Reply]:
-        """Give every environment its order and wait for all the answers."""
+    def ask(self, orders: Mapping[int, Order], read: Read) -> dict[int, Reply]:
+        """Give every environment its order and wait for all the answers.
+
+        Each is read as it comes, while others still work.
+        """
         asked = [self.workers[env_id] for env_id in orders]
+        replies: dict[int, Reply] = {}
         late = [worker for worker in asked if worker.starting]
-        replies = {
-            env_id: reply for env_id, reply in self._collect(late, START_S).items() if not reply[0]
-        }
-        asked = [worker for worker in asked if worker.env_id not in replies]
+        if late:
+            begun = self._collect(late, START_S, read)
+            replies = {env_id: reply for env_id, reply in begun.items() if not reply[0]}
+            asked = [worker for worker in asked if worker.env_id not in replies]
         deadline = monotonic() + self._rpc_timeout
         for worker in asked:
             worker.send(orders[worker.env_id], deadline)
-        return replies | self._collect(asked, deadline - monotonic())
+        return replies | self._collect(asked, deadline - monotonic(), read)
 
-    def _collect(self, workers: Sequence[Worker], patience_s: float) -> dict[int, Reply]:
+    def _collect(
+        self, workers: Sequence[Worker], patience_s: float, read: Read
+    ) -> dict[int, Reply]:
         """The answers of workers, whoever of them is first; one that fails is begun anew."""
         replies: dict[int, Reply] = {}
         waiting = {worker.channel.reader: worker for worker in workers if not worker.broken}
         deadline = monotonic() + patience_s
         for worker in workers:
             if worker.broken:
-                replies[worker.env_id] = self._replace(worker, "its process does not read")
+                why = "its process does not read"
+                replies[worker.env_id] = self._replace(worker, why, read)
         poll = select.poll()
         for descriptor in waiting:
             poll.register(descriptor, select.POLLIN | select.POLLHUP)
@@ -150,19 +165,18 @@ class Pool:
             if not ready:
                 for descriptor, worker in waiting.items():
                     poll.unregister(descriptor)
-                    replies[worker.env_id] = self._replace(
-                        worker, f"no answer within {patience_s:.3g} s"
-                    )
+                    why = f"no answer within {patience_s:.3g} s"
+                    replies[worker.env_id] = self._replace(worker, why, read)
                 break
             for descriptor, _ in ready:
                 worker = waiting[descriptor]
                 try:
-                    reply = worker.take()
+                    reply = worker.take(read)
                 except ClosedError:
                     reply = None
                     poll.unregister(descriptor)
                     del waiting[descriptor]
-                    replies[worker.env_id] = self._replace(worker, "its process ended")
+                    replies[worker.env_id] = self._replace(worker, "its process ended", read)
                 if reply is not None:
                     poll.unregister(descriptor)
                     del waiting[descriptor]
@@ -170,9 +184,9 @@ class Pool:
                     replies[worker.env_id] = reply
         return replies
 
-    def _replace(self, worker: Worker, why: str) -> Reply:
+    def _replace(self, worker: Worker, why: str, read: Read) -> Reply:
         worker.restart()
-        return False, failed(f"environment {worker.env_id}: {why}; it needs a reset")
+        return False, read(failed(f"environment {worker.env_id}: {why}; it needs a reset"))
 
     def close(self) -> None:
         """End all processes, those of opponents too."""
@@ -185,8 +199,8 @@ class Pool:
 
 
 class StartError(Exception):
-    """An environment's process does not start; the text is the JSON of its error."""
+    """An environment's process does not start; ``error`` is what it says."""
 
-    def __init__(self, body: bytes) -> None:
-        super().__init__(body.decode())
-        self.body = body
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.error = error
