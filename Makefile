@@ -17,6 +17,7 @@
 ## make drive-faults  a hundred faults in random order over a run of twenty routes
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
 ## make asan        tests of all C++ (T-Rex, arena, drive) under AddressSanitizer and UBSan
+## make fuzz        every fuzz target for FUZZ_SECONDS=10 each, the C++ ones under AddressSanitizer and UBSan
 ## make smoke-arc  ARC's small model from nothing on a CPU: games, traces, rows, training, evaluation; goes on where it stopped
 ## make arc-soak    a million random actions over every practice game
 ## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers, its strategies over 64 seeds, a hundred kills of runs
@@ -196,6 +197,20 @@ asan: build/asan/venv
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc NUMBA_DISABLE_JIT=1 \
 	  $</bin/python -m pytest -q $(or $(ARGS),$(ASAN_TESTS))
+
+$(STAMPS)/fuzz: $(STAMPS)/test
+	$(PIP) install -q -c constraints.txt --group fuzz
+	@{ command -v clang++ && test -n "$$(find $$(clang++ -print-resource-dir) -name 'libclang_rt.fuzzer*')"; } >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -q && DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -qy --no-install-recommends clang libclang-rt-14-dev >/dev/null; }
+	@touch $@
+
+# Longer, or some targets alone: make fuzz FUZZ_SECONDS=600 ARGS="base64 drive_wire"
+FUZZ_SECONDS ?= 10
+.PHONY: fuzz
+fuzz: $(STAMPS)/install $(STAMPS)/fuzz
+	$(BIN)/python -m tools.fuzz --seconds $(FUZZ_SECONDS) $(ARGS)
 
 # One thread where something else runs too: OMP_NUM_THREADS=1 make smoke-arc. Again, it goes on.
 SMOKE ?= build/smoke-arc

@@ -1,0 +1,1 @@
+"""Fuzzing: targets, their seeds, and what runs them (docs/hardening.md)."""
