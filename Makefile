@@ -11,6 +11,7 @@
 ## make cluster-check  tests of --engine ray, on two Ray nodes of this machine
 ## make view-check  the viewer in a real Chromium, which is installed where it may be
 ## make docs        the documentation's site in build/site; every link and anchor is checked
+## make docs-commands  every command that README and docs print, run as it stands (minutes)
 ## make screenshots  the pictures of the viewer's page, played and photographed anew
 ## make drive-proof  fifty kill -9, two million mutated lines, and the drive tests with and without carla
 ## make drive-carla  map queries, GPS, criteria and the CARLA backend with each of three real clients
@@ -33,7 +34,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan smoke-arc arc-soak learn-check cluster-check view-check docs screenshots arena-proof drive-carla drive-kit drive-proof clean
+.PHONY: help play test bench bench-gate lint format dist dist-check asan smoke-arc arc-soak learn-check cluster-check view-check docs docs-commands screenshots arena-proof drive-carla drive-kit drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -122,6 +123,10 @@ $(STAMPS)/docs: $(STAMPS)/test
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict -d build/site
 	$(BIN)/python tools/docs/check_site.py build/site
+
+# What a machine lacks is left out: SYSONE_DOCS_NEEDS=time,torch takes in what needs that.
+docs-commands: $(STAMPS)/install $(STAMPS)/tools $(STAMPS)/test
+	SYSONE_DOCS_COMMANDS=1 $(BIN)/python -m pytest -q tests/docs/test_pages_run.py $(ARGS)
 
 screenshots: $(STAMPS)/install $(STAMPS)/view
 	$(BIN)/python tools/viewer/screenshots.py
