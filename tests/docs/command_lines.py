@@ -16,7 +16,21 @@ SEPARATORS = {";", "&", "&&", "||", "|", "(", ")", ";;"}
 OPENERS = {"do", "then", "else", "{", "!", "time"}
 SHELL = {
     *("cd", "export", "for", "done", "fi", "if", "}", "echo", "cat", "mkdir", "sleep", "kill"),
-    *("wait", "ls", "cp", "rm", "git", "curl", "test", "head", "tail", "source", "."),
+    *(
+        "true",
+        "sed",
+        "wait",
+        "ls",
+        "cp",
+        "rm",
+        "git",
+        "curl",
+        "test",
+        "head",
+        "tail",
+        "source",
+        ".",
+    ),
 }
 FOREIGN = {
     *("apt", "apt-get", "docker", "ffmpeg", "jevcompat", "jq", "ray", "tensorboard"),
@@ -33,19 +47,18 @@ class CommandError(Exception):
 
 def commands(text: str) -> Iterator[list[str]]:
     """The simple commands of a shell text: words without assignments, keywords, redirections."""
-    text = HEREDOC.sub(r"\2", text).replace("\\\n", " ")
-    for line in text.splitlines():
-        lexer = shlex.shlex(without_comment(line), posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        lexer.commenters = ""
-        words: list[str] = []
-        for word in [*lexer, ";"]:
-            if word in SEPARATORS:
-                if command := _simple(words):
-                    yield command
-                words = []
-            else:
-                words.append(word)
+    text = one_line(HEREDOC.sub(r"\2", text).replace("\\\n", " "))
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    words: list[str] = []
+    for word in [*lexer, ";"]:
+        if word in SEPARATORS:
+            if command := _simple(words):
+                yield command
+            words = []
+        else:
+            words.append(word)
 
 
 def _simple(words: list[str]) -> list[str]:
@@ -65,17 +78,23 @@ def _simple(words: list[str]) -> list[str]:
     return kept
 
 
-def without_comment(line: str) -> str:
-    """A line up to a ``#`` that begins a word outside of quotes."""
-    quote = ""
-    for at, letter in enumerate(line):
+def one_line(text: str) -> str:
+    """A text without comments, with semicolons for the ends of lines; quotes stay whole."""
+    kept: list[str] = []
+    quote, comment = "", False
+    for at, letter in enumerate(text):
+        if comment and letter != "\n":
+            continue
+        comment = False
         if quote:
             quote = "" if letter == quote else quote
         elif letter in "'\"":
             quote = letter
-        elif letter == "#" and (at == 0 or line[at - 1].isspace()):
-            return line[:at]
-    return line
+        elif letter == "#" and (at == 0 or text[at - 1].isspace()):
+            comment = True
+            continue
+        kept.append(" ; " if letter == "\n" and not quote else letter)
+    return "".join(kept)
 
 
 def check(words: list[str], complete: bool = True) -> None:

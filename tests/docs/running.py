@@ -117,13 +117,14 @@ def _lines(text: str) -> list[str]:
 
 
 def _port(line: str) -> str:
-    named = re.search(r"--port[ =](\d+)", line)
+    named = re.search(r"(?:--port[ =]|#.* port )(\d+)", line)
     return named[1] if named else "8700"
 
 
 def _background(text: str) -> list[str]:
-    lines = [line for line in text.splitlines() if SERVER.match(line)]
-    return [_port(line) for line in lines if re.search(r"&\s*(#.*)?$", line)]
+    """Ports of servers that a script leaves running: ``sysone serve &``, ``… &  # on port N``."""
+    lines = [line for line in text.splitlines() if re.search(r"&\s*(#.*)?$", line)]
+    return [_port(line) for line in lines if SERVER.match(line) or " port " in line]
 
 
 def _terminals(lines: list[str]) -> str:

@@ -95,6 +95,7 @@ def test_a_command_that_is_not_there_is_named(line: str, said: str) -> None:
         ("a 2> err.txt < in.txt", [["a"]]),
         ("for x in 1 2; do\n  a $x --out $x.json\ndone", None),
         ("python - <<'PY'\nimport os\nPY", [["python", "-"]]),
+        ("a 'x\n# y' # z\nb", [["a", "x\n# y"], ["b"]]),
         ("a \\\n  --b c", [["a", "--b", "c"]]),
     ],
 )

@@ -104,3 +104,18 @@ def test_shapes_in_docstrings_are_no_links() -> None:
     assert as_markdown("own[envs][side] of ``a[b][c]`` and `d[e][f]`") == (
         r"own[envs]\[side] of ``a[b][c]`` and `d[e][f]`"
     )
+
+
+def test_numbers_of_benches_in_the_pages_are_those_of_the_results() -> None:
+    tables = tool("bench_tables")
+    known = tables.results(tables.RESULTS.read_text())
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    old = [
+        page.name for page in pages if tables.filled(page.read_text(), known) != page.read_text()
+    ]
+    assert old == [], "run python tools/docs/bench_tables.py"
+
+
+def test_a_bench_that_was_not_measured_is_told() -> None:
+    with pytest.raises(ValueError, match=r"has no trex\.nothing"):
+        tool("bench_tables").filled("<!-- bench: trex.nothing -->\n<!-- end of bench -->", {})

@@ -472,6 +472,15 @@ def test_the_leaderboard_adapter_resets_everything() -> None:
         load_adapter("collections:OrderedDict")
 
 
+def test_an_adapter_is_found_in_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "an_agent_of_mine.py").write_text(
+        "from sysone.drive.service.stub import StubAdapter\nclass Mine(StubAdapter): pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert type(load_adapter("an_agent_of_mine:Mine")).__name__ == "Mine"
+
+
 class TwoProcesses:
     """``drive run`` and ``drive serve`` as a user starts them."""
 

@@ -45,6 +45,8 @@ class AdapterError(ValueError):
 def load_adapter(name: str) -> Adapter:
     """``stub``, ``simlingo``, ``automot`` or ``module:Class``.
 
+    Modules are looked for in the current directory, too.
+
     Raises:
         AdapterError: there is none of this name.
     """
@@ -57,6 +59,9 @@ def load_adapter(name: str) -> Adapter:
     module, _, attribute = name.partition(":")
     if not attribute:
         raise AdapterError(f"adapter is {name!r}, expected stub, simlingo, automot or module:Class")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
     try:
         made: Adapter = getattr(importlib.import_module(module), attribute)()
     except (ImportError, AttributeError, TypeError) as error:
