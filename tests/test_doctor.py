@@ -1,7 +1,10 @@
 """``sysone doctor`` and ``sysone --version``."""
 
 import json
+import sys
+import tomllib
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,6 +46,32 @@ def test_another_owner_of_the_import_name_is_told(monkeypatch: pytest.MonkeyPatc
     found = doctor._owner()
     assert found.state == "broken"
     assert found.next_step.startswith("pip uninstall sysone;")
+
+
+def test_an_installed_package_of_that_name_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert doctor._owner().state == "ok"
+    about = tmp_path / "other_thing-9.9.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: other-thing\nVersion: 9.9\n")
+    (about / "RECORD").write_text("sysone/__init__.py,,\nother_thing-9.9.dist-info/RECORD,,\n")
+    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path)])
+    done = CliRunner().invoke(app, ["doctor", "--json"])
+    assert done.exit_code == 1
+    row = next(
+        row for row in map(json.loads, done.output.splitlines()) if "belongs" in row["found"]
+    )
+    assert row["state"] == "broken"
+    assert "belongs to other-thing, too" in row["found"]
+    assert row["next_step"].startswith("pip uninstall other-thing;")
+
+
+def test_every_extra_is_looked_for() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    # Told by the drive's own rows, for an environment of its own, and for our own work.
+    elsewhere = {"map", "ue4", "ue5", "vllm", "dev"}
+    assert doctor.EXTRAS.keys() == project["optional-dependencies"].keys() - elsewhere
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from sysone.runs.options import accept_other_names
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -120,4 +122,4 @@ def _load(name: str, world: World) -> Any:
         module.sources.FOLDER_LOADERS.update(FOLDER_MODELS)
     command = typer.main.get_command(module.app)
     # An app that holds its command under the same name is that command.
-    return getattr(command, "commands", {}).get(name, command)
+    return accept_other_names(getattr(command, "commands", {}).get(name, command))

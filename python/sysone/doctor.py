@@ -26,6 +26,8 @@ EXTRAS: Final = {
     "hf": ("torch", "transformers", "peft"),
     "train": ("torch", "onnx"),
     "plot": ("matplotlib",),
+    "view": ("plotly",),
+    "film": ("playwright", "imageio", "imageio_ffmpeg"),
 }
 """What tells that an extra is there."""
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,10 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update"),
 )
 PATIENCE_MS = 60_000
+FONTS = shutil.which("fc-list") and subprocess.run(
+    ["fc-list", ":lang=zh"], capture_output=True, text=True, check=False
+)
+HAS_CHINESE = bool(FONTS and FONTS.stdout.strip())
 SHOTS = os.environ.get("SYSONE_VIEW_SHOTS")
 """A folder in which pictures of every test are kept."""
 
@@ -60,11 +64,31 @@ class Look:
         return float(self.page.evaluate("sysoneView.player.time"))
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            str(tmp_path_factory.mktemp("profile")),
+class Browser:
+    """One Chromium for all tests, and another one where it is gone.
+
+    A test in which it ends has failed and says so; the tests after it are about other pages.
+    """
+
+    def __init__(self, playwright: Any, make_profile: Callable[[], Path]) -> None:
+        self._playwright, self._make_profile = playwright, make_profile
+        self.context: Any = None
+        self.crashed = ""
+
+    def new_page(self) -> Any:
+        """A page of a browser that runs."""
+        if self.context is None:
+            self.context = self._launch()
+        page = self.context.new_page()
+        page.on("crash", self._crash)
+        return page
+
+    def _crash(self, page: Any) -> None:
+        self.crashed = page.url or "of no address"
+
+    def _launch(self) -> Any:
+        context = self._playwright.chromium.launch_persistent_context(
+            str(self._make_profile()),
             executable_path=CHROMIUM,
             headless=True,
             args=list(FLAGS),
@@ -73,12 +97,43 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             timeout=PATIENCE_MS,
         )
         context.set_default_timeout(PATIENCE_MS)
-        yield context
-        context.close()
+        context.on("close", self._gone)
+        return context
+
+    def _gone(self, _: Any) -> None:
+        self.context = None
+
+    def lost(self) -> str:
+        """What is known of a browser or a page that ended by itself; empty where none did."""
+        if self.crashed:
+            page, self.crashed = self.crashed, ""
+            return f"the page {page} crashed; {room()}"
+        return "" if self.context is not None else f"the browser is gone; {room()}"
+
+    def close(self) -> None:
+        """End it."""
+        if self.context is not None:
+            self.context.close()
+
+
+def room() -> str:
+    """How much memory there is left, of which a browser dies."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    free = next(line for line in lines if line.startswith("MemAvailable"))
+    shared = os.statvfs("/dev/shm")
+    return f"{free.strip()}, /dev/shm {shared.f_bavail * shared.f_frsize >> 20} MiB free"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with sync_api.sync_playwright() as playwright:
+        running = Browser(playwright, lambda: tmp_path_factory.mktemp("profile"))
+        yield running
+        running.close()
 
 
 @pytest.fixture
-def look(browser: Any) -> Iterator[Look]:
+def look(browser: Browser) -> Iterator[Look]:
     page = browser.new_page()
     found = Look(page)
     page.on(
@@ -89,6 +144,9 @@ def look(browser: Any) -> Iterator[Look]:
     )
     page.on("pageerror", lambda error: found.complaints.append(str(error)))
     yield found
+    lost = browser.lost()
+    if lost:
+        pytest.fail(lost)
     page.close()
 
 
@@ -164,8 +222,10 @@ def test_it_loads_plays_seeks_and_tells(look: Look, served: Any, outputs: Path, 
     assert page.locator("#inspector dt").count() > 5
     page.keyboard.press("End")
     assert look.time() == page.evaluate("sysoneView.player.duration")
+    assert page.inner_text("#language") == ("中文" if HAS_CHINESE else "ZH")
     page.keyboard.press("l")
     assert page.inner_text("aside h2 >> nth=0") == "检视"
+    assert page.inner_text("#language") == "English"
     page.keyboard.press("l")
     page.keyboard.press("t")
     assert page.get_attribute("html", "data-theme") == "light"
@@ -224,6 +284,19 @@ def test_a_report_leads_to_its_traces(look: Look, served: Any, outputs: Path) ->
     assert look.page.inner_text("#inspector h3 >> nth=0").startswith("ACTION")
     assert look.page.locator("#inspector .bar.chosen").count() == 1
     assert look.complaints == []
+
+
+def test_a_browser_that_ended_is_said_and_the_next_test_has_another(browser: Browser) -> None:
+    browser.new_page()
+    assert browser.lost() == ""
+    browser.context.close()
+    assert browser.lost().startswith("the browser is gone; MemAvailable")
+    page = browser.new_page()
+    assert page.evaluate("1 + 1") == 2
+    with page.expect_event("crash"), pytest.raises(sync_api.Error):
+        page.goto("chrome://crash")
+    assert browser.lost().startswith("the page ")
+    browser.context.close()
 
 
 def test_what_two_models_said_of_a_step_is_told(look: Look, served: Any, advised: Path) -> None:

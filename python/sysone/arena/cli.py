@@ -33,6 +33,7 @@ from sysone.arena.rules.book import Book
 from sysone.arena.rules.settings import season_named
 from sysone.runs import RunError
 from sysone.runs.atomic import write_text
+from sysone.runs.options import accept_other_names
 
 NOT_OK = 1
 USAGE = 2
@@ -446,7 +447,7 @@ def repaired(file: Path) -> Path:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The command as a program; does not return."""
-    command = typer.main.get_command(app)
+    command = accept_other_names(typer.main.get_command(app))
     try:
         words = sys.argv[1:] if arguments is None else arguments
         code = command.main(list(several(words)), prog_name="rmuc-arena", standalone_mode=False)

@@ -36,7 +36,12 @@ def open_path(path: Path, *, verify: bool = False) -> Opened:
     """What one path holds (see `open_paths`)."""
     spool = path.with_name(path.name + ".spool")
     if not path.exists() and spool.is_file():
-        path = spool  # its match is still being played
+        try:
+            return _open_file(spool, verify)  # its match is still being played
+        except RunError:
+            if spool.exists() or not path.exists():
+                raise
+            # It ended meanwhile.
     if not path.exists():
         raise RunError(f"{path} is not there")
     if path.is_dir():

@@ -291,6 +291,28 @@ export function language() {
   return current;
 }
 
+// Whether this machine has a font for Chinese: without one every character is the same empty box.
+let drawsChinese = null;
+export function hasChinese() {
+  if (drawsChinese === null) {
+    const drawn = ["中", "文"].map((character) => {
+      const canvas = document.createElement("canvas");
+      canvas.width = canvas.height = 24;
+      const g = canvas.getContext("2d");
+      g.font = "20px system-ui, sans-serif";
+      g.fillText(character, 2, 20);
+      return canvas.toDataURL();
+    });
+    drawsChinese = drawn[0] !== drawn[1];
+  }
+  return drawsChinese;
+}
+
+// What the button to the other language says, in letters that can be read here.
+export function otherLanguage() {
+  return current === "zh" || hasChinese() ? t("other_language") : "ZH";
+}
+
 export function setLanguage(name) {
   current = name;
 }

@@ -5,7 +5,7 @@ import {Source} from "./data.js";
 import {Player, SPEEDS} from "./player.js";
 import {clock, Timeline} from "./timeline.js";
 import {Charts} from "./charts.js";
-import {language, languages, setLanguage, t, value} from "./i18n.js";
+import {language, languages, otherLanguage, setLanguage, t, value} from "./i18n.js";
 import {trexView} from "./trex.js";
 import {arenaView} from "./arena.js";
 import {arcView} from "./arc.js";
@@ -148,7 +148,7 @@ class Screen {
       h("details", {class: "versions"}, h("summary", {}, t("details")),
         h("dl", {}, [...header.about, ...Object.entries(header.versions)].map(([key, text]) =>
           [h("dt", {}, t(key)), h("dd", {}, text)]))),
-      h("button", {class: "quiet", id: "language", title: t("language"), onclick: () => this.nextLanguage()}, t("other_language")),
+      h("button", {class: "quiet", id: "language", title: t("language"), onclick: () => this.nextLanguage()}, otherLanguage()),
       h("button", {class: "quiet", id: "theme", title: t("theme"), onclick: () => this.nextTheme()}, "◐"),
       h("details", {class: "help"}, h("summary", {title: t("keys")}, "?"), h("dl", {}, KEYS.map(([keys, what]) =>
         [h("dt", {}, keys), h("dd", {}, t(what))]))));
