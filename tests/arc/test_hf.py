@@ -11,8 +11,10 @@ pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
 from arc.tiny_qwen import make_tiny_qwen  # noqa: E402
+from sysone.arc.config import Config  # noqa: E402
 from sysone.arc.learn.decide import loss_of  # noqa: E402
-from sysone.arc.system1 import checkpoint, leaf  # noqa: E402
+from sysone.arc.models import Chosen, Wanted, choose_models, trouble  # noqa: E402
+from sysone.arc.system1 import checkpoint, leaf, player, room  # noqa: E402
 from sysone.arc.system1.hf import HfBackend, torchao_trouble  # noqa: E402
 from sysone.arc.system1.model import System1Model, fresh  # noqa: E402
 from sysone.runs.errors import RunError  # noqa: E402
@@ -95,3 +97,68 @@ def test_a_base_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_an_old_torchao_is_named_with_its_remedy(version: str, fine: bool) -> None:
     found = torchao_trouble(version)
     assert found is None if fine else found is not None and "0.18.0" in found
+
+
+# Where it runs
+
+
+@pytest.fixture
+def saved(base: Path, tmp_path: Path) -> Path:
+    checkpoint.save(fresh("hf", model=base), tmp_path / "s1")
+    return tmp_path / "s1"
+
+
+def chosen(folder: Path, backend: str, force: bool = False) -> Chosen:
+    return choose_models(
+        Wanted(policy="system1", checkpoint=str(folder), backend=backend, force=force), Config()
+    )
+
+
+def without_cuda(monkeypatch: pytest.MonkeyPatch, main_gb: float | None) -> None:
+    monkeypatch.setattr(room, "free_gb", {"cuda": None, "cpu": main_gb}.__getitem__)
+    player.shared_model.cache_clear()
+
+
+def test_auto_takes_an_hf_checkpoint_to_no_cpu(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_cuda(monkeypatch, 64.0)
+    found = trouble(chosen(saved, "auto"))
+    assert found is not None
+    assert "--backend auto finds no CUDA device with 1.0 GB free (found: none)" in found
+    assert "--backend hf allows a CPU" in found
+    assert "the tiny model that ships decides" in found
+
+
+def test_the_estimate_is_said_before_a_load(
+    saved: Path, base: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without_cuda(monkeypatch, 64.0)
+    assert trouble(chosen(saved, "hf")) is None
+    said = capsys.readouterr().err
+    line = f"sysone arc: {base} needs about 0.5 GB of memory on cpu, 64.0 GB are free\n"
+    assert said.startswith(line)  # and then transformers' own progress
+
+
+def test_what_cannot_fit_is_refused_unless_forced(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_cuda(monkeypatch, 0.1)
+    found = trouble(chosen(saved, "hf"))
+    assert found is not None
+    assert "needs about 0.5 GB of memory on cpu, and 0.1 GB are free; --force loads it" in found
+    assert trouble(chosen(saved, "hf", force=True)) is None
+    player.shared_model.cache_clear()
+
+
+def test_a_device_with_the_memory_is_taken(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = {"cuda": 24.0, "cpu": 64.0}
+    monkeypatch.setattr(room, "free_gb", free.__getitem__)
+    said: list[str] = []
+    assert room.place_for("x", str(base), "auto", note=said.append) == "cuda"
+    assert room.place_for("x", "Qwen/Qwen3-VL-2B-Instruct", "auto", note=said.append) == "cuda"
+    assert "needs about 6.0 GB of memory on cuda, 24.0 GB are free" in said[1]
+    free["cuda"] = 4.0
+    with pytest.raises(RunError, match=r"no CUDA device with 6\.0 GB free \(found: one with 4\.0"):
+        room.place_for("x", "Qwen/Qwen3-VL-2B-Instruct", "auto")
+    assert room.place_for("x", "Qwen/Qwen3-VL-2B-Instruct", "hf", note=said.append) == "cpu"

@@ -82,6 +82,9 @@ def evaluate(
     no_checkpoint: Annotated[
         bool, typer.Option("--no-checkpoint", help="Fresh weights that nothing has trained.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Load a large model even where it does not fit.")
+    ] = False,
     system2: System2Address = "",
     raw_policy: Annotated[
         bool, typer.Option("--raw-policy", help="A model's probabilities without our prior.")
@@ -145,6 +148,7 @@ def evaluate(
             backend=backend.value if backend is not None else "",
             checkpoint=checkpoint,
             no_checkpoint=no_checkpoint,
+            force=force,
             system1=system1,
             system1_model=system1_model,
             system2=system2,

@@ -190,12 +190,20 @@ def serve_system2(
 
     from sysone.arc.system2.local import chat_of
     from sysone.arc.system2.serve import make_app
+    from sysone.systemone.serving import bind
 
     try:
         chat = chat_of(model, device)
+        listener = bind(host, port)
     except RunError as error:
         fail(error)
-    uvicorn.run(make_app(chat), host=host, port=port, log_level="warning")
+    except OSError as error:
+        fail(f"cannot listen on {host}:{port}: {error.strerror or error}")
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listener.getsockname()[1]}"
+    typer.echo(f"sysone arc: {chat.model} listens on {address}, open to all", err=True)
+    server = uvicorn.Server(uvicorn.Config(make_app(chat), log_level="warning", lifespan="off"))
+    server.run(sockets=[listener])
 
 
 def package_kaggle(

@@ -30,6 +30,7 @@ class Wanted(msgspec.Struct, frozen=True):
     backend: str = ""
     checkpoint: str = ""
     no_checkpoint: bool = False
+    force: bool = False
     system1: str = ""
     system1_model: str = ""
     system2: str = ""
@@ -49,6 +50,8 @@ class Chosen(msgspec.Struct, frozen=True):
     backend: str = "auto"
     base: str = ""
     """Of an hf backend the model below the heads."""
+    force: bool = False
+    """Load a large model even where it does not fit."""
     leaf_batch: int = 64
     system2: str = ""
     """Address of a chat endpoint, or ``transformers:MODEL``."""
@@ -128,6 +131,7 @@ def choose_models(wanted: Wanted, config: Config) -> Chosen:
         fresh=wanted.no_checkpoint and has_torch(),
         backend=backend,
         base=settings.model,
+        force=wanted.force,
         leaf_batch=settings.eval_leaf_batch,
         system2=system2,
         system2_model=config.system2.model,
@@ -156,8 +160,8 @@ def make_system1(chosen: Chosen) -> "System1 | None":
 
     if chosen.fresh:
         options = {"model": chosen.base} if chosen.backend == "hf" else {}
-        return ModelSystem1(shared_model("", chosen.backend, 0, **options))
-    return ModelSystem1(shared_model(chosen.checkpoint, chosen.backend))
+        return ModelSystem1(shared_model("", chosen.backend, 0, chosen.force, **options))
+    return ModelSystem1(shared_model(chosen.checkpoint, chosen.backend, 0, chosen.force))
 
 
 def make_system2(chosen: Chosen) -> "System2 | None":

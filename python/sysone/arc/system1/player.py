@@ -17,6 +17,7 @@ from sysone.arc.observe import Observation
 from sysone.arc.system1 import checkpoint, leaf
 from sysone.arc.system1.leaf import Question
 from sysone.arc.system1.model import System1Model, fresh
+from sysone.arc.system1.room import place_for
 
 TOGETHER: Final = 16
 """Questions in one call at most."""
@@ -126,24 +127,34 @@ class ModelSystem1:
 
 
 @cache
-def shared_model(place: str, backend: str = "auto", seed: int = 0, **options: Any) -> SharedModel:
+def shared_model(
+    place: str, backend: str = "auto", seed: int = 0, force: bool = False, **options: Any
+) -> SharedModel:
     """The one instance of this process.
 
     Args:
         place: a checkpoint as ``--checkpoint`` has it; empty for fresh seeded weights.
         backend: auto, tiny or hf.
         seed: of fresh weights.
+        force: load a large backbone even where it does not fit.
         **options: what the backend takes, such as ``device`` and ``model``.
 
     Raises:
-        RunError: there is no such checkpoint, or it is refused.
+        RunError: there is no such checkpoint, it is refused, or its backbone has no room.
     """
     if not place:
+        if backend == "hf" and "device" not in options:
+            base = str(options.get("model", ""))
+            options["device"] = place_for(base, base, backend, force)
         return SharedModel(fresh("hf" if backend == "hf" else "tiny", seed, **options))
     from sysone.arc.weights.source import resolve
 
-    folder = checkpoint.SHIPPED if place == SHIPPED else resolve(place)
-    return SharedModel(checkpoint.load(Path(folder), backend=backend, **options))
+    folder = Path(checkpoint.SHIPPED if place == SHIPPED else resolve(place))
+    record = checkpoint.read_record(folder)
+    if record["backend"] == "hf" and backend != "tiny" and "device" not in options:
+        base = str(options.get("model") or record.get("base", ""))
+        options["device"] = place_for(f"checkpoint {place}", base, backend, force)
+    return SharedModel(checkpoint.load(folder, backend=backend, **options))
 
 
 SHIPPED: Final = "shipped"

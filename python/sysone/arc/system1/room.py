@@ -1,0 +1,91 @@
+"""Whether a checkpoint's backbone fits where it is to run: said before it is loaded."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from sysone.runs.errors import RunError
+
+GB: Final = 1e9
+BESIDE: Final = 1.25
+"""Activations and the allocator's own beside the weights, as a factor."""
+LEAST_GB: Final = {"cuda": 1.0, "cpu": 0.5}
+"""What the libraries take before any weight is there."""
+BYTES_A_WEIGHT: Final = 2
+"""Of float16 and bfloat16, which large models are stored in."""
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)[bB](?![a-z])")
+
+
+def weights_gb(base: str) -> float | None:
+    """GB of a base's weights: of its files where they are here, else of the size in its name."""
+    folder = Path(base)
+    if folder.is_dir():
+        files = [*folder.glob("*.safetensors"), *folder.glob("*.bin")]
+        return sum(path.stat().st_size for path in files) / GB if files else None
+    found = _SIZE.search(base.rpartition("/")[2])
+    return float(found[1]) * BYTES_A_WEIGHT if found else None
+
+
+def estimate_gb(base: str, device: str) -> float | None:
+    """GB that inference with a base takes on ``cuda`` or ``cpu``; None: nothing says how large."""
+    weights = weights_gb(base)
+    return None if weights is None else weights * BESIDE + LEAST_GB[device]
+
+
+def free_gb(device: str) -> float | None:
+    """GB that are free on the device; None where there is no such device, or nothing says."""
+    if device == "cuda":
+        if not torch.cuda.is_available():
+            return None
+        free, _ = torch.cuda.mem_get_info()
+        return float(free) / GB
+    try:
+        text = Path("/proc/meminfo").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 / GB if found else None
+
+
+def place_for(what: str, base: str, backend: str, force: bool = False, note: Any = None) -> str:
+    """The device that an hf backbone is loaded on; the estimate is said before.
+
+    Args:
+        what: the checkpoint, or the base, by the name that the user gave.
+        base: folder or name of the backbone.
+        backend: ``auto`` takes a CUDA device with the memory alone; ``hf`` a CPU as well.
+        force: load it even where it does not fit.
+        note: is given the line with the estimate; None: stderr.
+
+    Raises:
+        RunError: auto finds no such device, or the load cannot fit.
+    """
+    there = free_gb("cuda")
+    wanted = estimate_gb(base, "cuda")
+    fits = there is not None and (wanted is None or wanted <= there)
+    if backend == "auto" and not fits and not force:
+        needs = "" if wanted is None else f" with {wanted:.1f} GB free"
+        found = "none" if there is None else f"one with {there:.1f} GB free"
+        raise RunError(
+            f"{what} is an hf one, and --backend auto finds no CUDA device{needs} (found: "
+            f"{found}); --backend hf allows a CPU, which is slow, and without --checkpoint the "
+            "tiny model that ships decides"
+        )
+    device = "cuda" if there is not None and (fits or backend == "auto") else "cpu"
+    wanted, there = estimate_gb(base, device), free_gb(device)
+    told = "an unknown amount" if wanted is None else f"about {wanted:.1f} GB"
+    free = "an unknown amount is" if there is None else f"{there:.1f} GB are"
+    line = f"sysone arc: {base} needs {told} of memory on {device}, {free} free"
+    if note is None:
+        print(line, file=sys.stderr)
+    else:
+        note(line)
+    if wanted is not None and there is not None and wanted > there and not force:
+        raise RunError(
+            f"{what} needs about {wanted:.1f} GB of memory on {device}, and {there:.1f} GB are "
+            "free; --force loads it all the same"
+        )
+    return device
