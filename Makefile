@@ -6,7 +6,8 @@
 ## make lint        formatting and types alone
 ## make format      rewrite the sources in the house format
 ## make dist        wheel and sdist in dist/
-## make dist-check  the same, and the wheel plays one seed in an empty environment
+## make wheels      the sdist and a wheel of it for each Python here, each tried in an empty environment
+## make extras      that what the extras bring goes together, for each Python
 ## make learn-check  tests of what trains models or runs large ones, with PyTorch and transformers
 ## make cluster-check  tests of --engine ray, on two Ray nodes of this machine
 ## make view-check  the viewer in a real Chromium, which is installed where it may be
@@ -34,7 +35,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench bench-gate lint format dist dist-check asan smoke-arc arc-soak learn-check cluster-check view-check docs docs-commands screenshots arena-proof drive-carla drive-kit drive-proof clean
+.PHONY: help play test bench bench-gate lint format dist asan smoke-arc arc-soak learn-check cluster-check view-check docs docs-commands screenshots arena-proof drive-carla drive-kit drive-proof clean
 
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
@@ -60,7 +61,8 @@ $(STAMPS)/test: pyproject.toml constraints.txt $(STAMPS)/build
 
 # The editable install. C++ and Cython sources need no rule here: CMake rebuilds them on import.
 $(STAMPS)/install: pyproject.toml constraints.txt CMakeLists.txt $(STAMPS)/build
-	$(PIP) install -q -c constraints.txt --no-build-isolation -C editable.rebuild=true -C build-dir=build/dev -e .
+	$(PIP) install -q -c constraints.txt --no-build-isolation -C editable.rebuild=true -C build-dir=build/dev \
+	  -C cmake.define.SYSONE_WERROR=ON -e .
 # The grid kernels are compiled now and kept, so that no first step waits for it.
 	$(BIN)/python -c "from sysone_core.grids import warm; warm()"
 	@touch $@
@@ -175,11 +177,18 @@ dist: $(STAMPS)/build
 	rm -rf dist
 	$(BIN)/python -m build -q --outdir dist .
 
-dist-check: dist
-	rm -rf build/dist-check
-	$(PYTHON) -m venv build/dist-check/venv
-	build/dist-check/venv/bin/python -m pip install -q -c constraints.txt dist/*.whl
-	cd build/dist-check && venv/bin/sysone trex --seeds 1 --duration 6 --out result.json
+# Wheels of the sdist, each tried in an empty environment; Pythons that are not here are left out.
+WHEEL_PYTHONS ?= 3.11 3.12 3.13
+
+.PHONY: wheels extras
+wheels: $(STAMPS)/build
+	$(PIP) install -q -c constraints.txt --group dist
+	$(BIN)/python tools/packaging/wheels.py $(WHEEL_PYTHONS) $(ARGS)
+
+# That the extras go together, for each Python: resolved, not installed.
+extras: $(STAMPS)/build
+	$(PIP) install -q -c constraints.txt --group dist
+	$(BIN)/python tools/packaging/extras.py $(WHEEL_PYTHONS)
 
 # An instrumented copy of the package in an environment of its own. It sees the packages of $(VENV)
 # through one .pth line, and not the editable install, whose import hook would win.

@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench import budgets
 from bench.measure import Measurement
 from bench.promises import Promise, shown
 
@@ -79,6 +80,7 @@ def markdown(entries: list[dict[str, Any]], machine: str) -> str:
         f"| --- |{' ---: |' * 5} --- |",
         *(f"| {' | '.join(cells(entry))} |" for entry in entries),
         "",
+        *([shares, ""] if (shares := budgets.markdown(entries)) else []),
         *(
             f"- `{entry['name']}`: {entry['what']}; against {entry['against']}."
             for entry in entries

@@ -102,6 +102,9 @@ def _sysone(
 
 def main() -> NoReturn:
     """The command as a program; does not return."""
+    if sys.argv[1:2] == ["arena"]:
+        # A command with exit codes and errors of its own, JSON on stderr: the same by both names.
+        importlib.import_module(WORLDS["arena"].module).main(sys.argv[2:])
     try:
         sys.exit(app(prog_name="sysone"))
     except KeyboardInterrupt:

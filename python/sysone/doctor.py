@@ -49,6 +49,7 @@ def checks() -> Iterator[Check]:
     yield _package()
     yield _owner()
     yield from (_tried("core", name, lambda name=name: _core(name)) for name in CORE)  # type: ignore[misc]
+    yield _grids()
     yield _tried("systemone", "embedded model", _model)
     yield from _extras()
     yield _torchao()
@@ -104,6 +105,18 @@ def _tried(area: str, name: str, attempt: Callable[[], str]) -> Check:
 def _core(name: str) -> str:
     module = importlib.import_module(f"sysone_core.{name}")
     return f"loads ({(module.__doc__ or '').splitlines()[0].rstrip('.')})"
+
+
+def _grids() -> Check:
+    from sysone_core import grids
+
+    if grids.backend() == "numba":
+        return Check("core", "grids", "ok", "kernels compiled by numba")
+    return Check(
+        "core", "grids", "ok", "NumPy twins, the same bits and slower",
+        "pip install 'sysone-core[arc]', then python -c "
+        "'from sysone_core.grids import warm; warm()'",
+    )  # fmt: skip
 
 
 def _model() -> str:

@@ -1,8 +1,10 @@
 """Kernels against their twins on grids of every shape, and the face's manners with bad input."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -202,3 +204,21 @@ def test_without_numba_the_twins_answer() -> None:
         "assert grids.backend() == 'numpy'\nassert grids.frame_hash([[0]]) == 0xd6bd5877579cb372"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_first_use_compiles_nothing_until_it_is_asked_for(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "SYSONE_GRIDS": "auto"}
+
+    def python(code: str) -> None:
+        asked = f"from sysone_core import grids\n{code}"
+        done = subprocess.run(
+            [sys.executable, "-c", asked], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+
+    use = "assert grids.frame_hash([[0]]) == 0xd6bd5877579cb372"
+    python(f"{use}\nassert grids.backend() == 'numpy'")
+    assert not list(tmp_path.rglob("*.nbi"))
+    python(f"grids.warm()\n{use}\nassert grids.backend() == 'numba'")
+    assert list(tmp_path.rglob("*.nbi"))
+    python(f"{use}\nassert grids.backend() == 'numba'")

@@ -1,5 +1,6 @@
 """``sysone``: the worlds under one command, loaded when they are used."""
 
+import json
 import subprocess
 import sys
 
@@ -52,3 +53,14 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     done = CliRunner().invoke(cli.app, ["arc"])
     assert done.exit_code == 1
     assert done.stderr == ("sysone arc needs the package numba: pip install 'sysone-core[arc]'\n")
+
+
+def test_a_mistake_in_the_arena_is_its_own_error_by_both_names() -> None:
+    words = ["run", "--red", "nobody", "--duration", "4"]
+    told = [
+        subprocess.run([sys.executable, "-m", *name, *words], capture_output=True, text=True)
+        for name in (("sysone", "arena"), ("sysone.arena",))
+    ]
+    assert [done.returncode for done in told] == [2, 2]
+    assert told[0].stderr == told[1].stderr
+    assert json.loads(told[0].stderr)["message"].startswith("no strategy is named 'nobody'")

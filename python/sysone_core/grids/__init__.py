@@ -1,8 +1,9 @@
 """Grids of cells 0 to 15: texts, hashes, anchors, components, pictures.
 
-Kernels compiled by numba where it is installed (the extra ``arc``), else their NumPy twins, which
-give the same bits. numba is imported at the first use and not before. ``SYSONE_GRIDS=numpy`` in
-the environment chooses the twins.
+Kernels compiled by numba (the extra ``arc``), or their NumPy twins, which give the same bits.
+Nothing is compiled behind one's back: the kernels answer where `warm` has compiled them once on
+this machine, the twins where it has not. numba is imported at the first use and not before.
+``SYSONE_GRIDS=numba`` or ``numpy`` in the environment chooses one of them.
 
 Grids are uint8 [H, W] with 1 <= H, W <= 64. A mask is uint8 [H, W], and not 0 where a cell is
 left out. A cell's index is ``y * W + x``.
@@ -10,6 +11,7 @@ left out. A cell's index is ``y * W + x``.
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, cast
 
@@ -110,7 +112,7 @@ _backend: Literal["numba", "numpy"] = "numpy"
 
 
 def kernels() -> Kernels:
-    """The compiled functions, or their twins where numba is not installed."""
+    """The compiled functions, or their twins where nothing is compiled."""
     return _kernels if _kernels is not None else _choose()
 
 
@@ -142,24 +144,34 @@ def _choose() -> Kernels:
         raise ValueError(f"SYSONE_GRIDS is {wanted!r}, expected auto, numba or numpy")
     if wanted == "numpy":
         use("numpy")
+    elif wanted == "numba":
+        use("numba")
     else:
-        try:
-            use("numba")
-        except ImportError:
-            if wanted == "numba":
-                raise
-            use("numpy")
+        use("numba" if _compiled_before() else "numpy")
     assert _kernels is not None
     return _kernels
 
 
+def _compiled_before() -> bool:
+    """Whether numba is installed and keeps all kernels for this machine."""
+    try:
+        from sysone_core.grids import compiled
+    except ImportError:
+        return False
+    return compiled.kept()
+
+
 def warm() -> float:
-    """Call every kernel once, so that no later call compiles; the seconds it took.
+    """Compile every kernel, so that no later call does; the seconds it took.
 
     The first time on a machine this is compilation (some 10 s), which numba keeps on disk; later
-    it loads that.
+    it loads that. From then on the kernels answer, in this process and in others. Without numba,
+    or where ``SYSONE_GRIDS`` chooses the twins, these are called, which compile nothing.
     """
     start_s = time.perf_counter()
+    if os.environ.get("SYSONE_GRIDS", "auto") == "auto":
+        with suppress(ImportError):
+            use("numba")
     grid = np.zeros((2, 2), np.uint8)
     grid[0, 1] = 3
     observer = Observer()

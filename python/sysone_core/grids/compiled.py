@@ -5,6 +5,9 @@ They are compiled at their first call and kept in numba's cache beside this file
 importing this module compiles nothing. `sysone_core.grids.warm` fills the cache.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -370,3 +373,16 @@ def text_batch(grids: Grid, out: Bytes) -> None:
     """See `sysone_core.grids.text_batch`."""
     for index in range(grids.shape[0]):
         grid_text(grids[index], out[index])
+
+
+def kept() -> bool:
+    """Whether numba's cache holds every kernel, compiled after this file was written."""
+    written = Path(__file__).stat().st_mtime
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    for name, kernel in list(globals().items()):
+        if name.startswith("_") or not hasattr(kernel, "py_func"):
+            continue
+        found = Path(kernel.stats.cache_path).glob(f"compiled.{name}-*.{python}*.nbi")
+        if not any(index.stat().st_mtime >= written for index in found):
+            return False
+    return True
