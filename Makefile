@@ -3,6 +3,7 @@
 ## make bench       measure every promise of bench/promises.toml
 ## make bench-gate  the same, and fail below the gates
 ## make instructions  callgrind counts of the core's hottest functions, compared with the stored ones
+## make prove-gates  a slower search, a wrong penalty and a leaked descriptor, each put into a copy and refused by its gate
 ## make lint        formatting and types alone
 ## make format      rewrite the sources in the house format
 ## make dist        wheel and sdist in dist/
@@ -158,6 +159,12 @@ build/instructions/hot_paths: $(STAMPS)/install
 .PHONY: instructions build/instructions/hot_paths
 instructions: build/instructions/hot_paths
 	$(BIN)/python -m bench.instructions $(ARGS)
+
+# What make wheels installed is what the faults are put into.
+.PHONY: prove-gates
+prove-gates: $(STAMPS)/install build/instructions/hot_paths
+	[ -d build/wheels ] || $(MAKE) wheels
+	$(BIN)/python -m tools.gates.prove
 
 CPP_FILES = $(shell git ls-files 'csrc/*.cpp' 'csrc/*.h')
 

@@ -155,10 +155,6 @@ class Memory:
             self._transitions.append(Transition(before.grid, action, after.grid, kind))
         return Noted(kind, moves, novel)
 
-    def effect_of(self, action: Action, observation: Observation) -> Effect | None:
-        """What an action did so far; clicks are told apart by the value clicked on."""
-        return self.effects.get(_key(action, observation))
-
     def _moves(self, before: NDArray[np.uint8], after: Observation) -> list[Moved]:
         """Moves, with the components of the last frame kept for the next call."""
         kept = self._components

@@ -71,11 +71,6 @@ class Outcome:
     late_answers: int = 0
     warnings: list[str] = field(default_factory=list)
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether the attempt failed for no fault of the driving."""
-        return self.failure is not None and self.failure != "TickRuntime"
-
 
 Watcher = Callable[[int, float, str], None]
 """Told of each tick: number, completion, phase."""

@@ -212,10 +212,6 @@ class Cubics:
         """Its value at many s at once."""
         return self._each(s, lambda x, a, b, c, d: a + x * (b + x * (c + x * d)))
 
-    def slopes(self, s: Floats) -> Floats:
-        """Its derivative at many s at once."""
-        return self._each(s, lambda x, a, b, c, d: b + x * (2 * c + x * (3 * d)))
-
     def _each(self, s: Floats, value: Callable[..., Any]) -> Floats:
         found = np.empty_like(s)
         for number, (start, *coefficients) in enumerate(self.pieces):

@@ -9,9 +9,8 @@ import importlib
 import io
 import json
 import math
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from sysone.drive.columns import Column, Flags, Floats, Integers, Objects, Vectors, Words
 from sysone.runs.atomic import write_bytes
 from sysone.runs.errors import RunError, unreadable
 
@@ -83,202 +83,39 @@ class TickRecord:
     info: dict[str, Any] | None = None
     """What the agent said about its answer."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """All fields."""
-        return asdict(self)
 
-
-class _Floats:
-    """Floats, or None."""
-
-    __slots__ = ("absent", "values")
-
-    def __init__(self) -> None:
-        self.values: Any = array("d")
-        self.absent: dict[int, None] = {}
-
-    def append(self, value: Any) -> None:
-        if value is None:
-            self.absent[len(self.values)] = None
-            value = 0.0
-        self.values.append(value)
-
-    def get(self, index: int) -> Any:
-        return None if index in self.absent else self.values[index]
-
-    def tolist(self) -> list[Any]:
-        found: list[Any] = self.values.tolist()
-        for index in self.absent:
-            found[index] = None
-        return found
-
-    def numpy(self) -> NDArray[Any]:
-        return np.array(self.values)
-
-    def known(self) -> NDArray[np.uint8]:
-        return _known(len(self.values), self.absent)
-
-
-class _Integers(_Floats):
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.values = array("q")
-
-    def append(self, value: Any) -> None:
-        if value is None:
-            self.absent[len(self.values)] = None
-            value = 0
-        self.values.append(value)
-
-
-class _Flags(_Floats):
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.values = array("B")
-
-    def append(self, value: Any) -> None:
-        self.values.append(1 if value else 0)
-
-    def get(self, index: int) -> bool:
-        return bool(self.values[index])
-
-    def tolist(self) -> list[Any]:
-        return [value == 1 for value in self.values]
-
-
-class _Vectors:
-    """Three floats, or None."""
-
-    __slots__ = ("absent", "values")
-
-    def __init__(self) -> None:
-        self.values = array("d")
-        self.absent: dict[int, None] = {}
-
-    def append(self, value: Any) -> None:
-        if value is None:
-            self.absent[len(self.values) // 3] = None
-            value = (0.0, 0.0, 0.0)
-        self.values.extend(value)
-
-    def get(self, index: int) -> Any:
-        return None if index in self.absent else list(self.values[3 * index : 3 * index + 3])
-
-    def tolist(self) -> list[Any]:
-        found: list[Any] = self.numpy().tolist()
-        for index in self.absent:
-            found[index] = None
-        return found
-
-    def numpy(self) -> NDArray[np.float64]:
-        return np.array(self.values).reshape(-1, 3)
-
-
-class _Words:
-    """Texts of few different values, or None."""
-
-    __slots__ = ("codes", "numbers", "words")
-
-    def __init__(self) -> None:
-        self.codes = array("i")
-        self.words: list[str | None] = []
-        self.numbers: dict[str | None, int] = {}
-
-    def append(self, value: str | None) -> None:
-        number = self.numbers.get(value)
-        if number is None:
-            number = self.numbers[value] = len(self.words)
-            self.words.append(value)
-        self.codes.append(number)
-
-    def get(self, index: int) -> str | None:
-        return self.words[self.codes[index]]
-
-    def tolist(self) -> list[Any]:
-        return [self.words[code] for code in self.codes]
-
-    def equal(self, word: str) -> NDArray[np.uint8]:
-        number = self.numbers.get(word, -1)
-        same: NDArray[np.uint8] = (np.array(self.codes) == number).view(np.uint8)
-        return same
-
-
-def _nothing() -> None:
-    """What is not there; by name, as columns are pickled."""
-
-
-class _Objects:
-    """Anything, mostly the default."""
-
-    __slots__ = ("count", "default", "values")
-
-    def __init__(self, default: Callable[[], Any] = _nothing) -> None:
-        self.values: dict[int, Any] = {}
-        self.default = default
-        self.count = 0
-
-    def append(self, value: Any) -> None:
-        if value is not None and value != {}:
-            self.values[self.count] = value
-        self.count += 1
-
-    def get(self, index: int) -> Any:
-        return self.values.get(index) if index in self.values else self.default()
-
-    def tolist(self) -> list[Any]:
-        default = self.default()
-        found = [default] * self.count
-        for index, value in self.values.items():
-            found[index] = value
-        return found
-
-
-def _known(count: int, absent: Iterable[int]) -> NDArray[np.uint8]:
-    known = np.ones(count, dtype=np.uint8)
-    places = list(absent)
-    if places:
-        known[places] = 0
-    return known
-
-
-_Column = _Floats | _Vectors | _Words | _Objects
-
-_COLUMNS: Final[dict[str, Callable[[], _Column]]] = {
-    "tick": _Integers,
-    "timestamp": _Floats,
-    "sim_time": _Floats,
-    "ego_location": _Vectors,
-    "ego_velocity": _Vectors,
-    "ego_speed": _Floats,
-    "ego_acceleration": _Vectors,
-    "collision_impulse": _Floats,
-    "collision_actor": _Words,
-    "traffic_light_state": _Words,
-    "traffic_light_id": _Integers,
-    "lane_id": _Integers,
-    "road_id": _Integers,
-    "is_junction": _Flags,
-    "route_completion": _Floats,
-    "control": lambda: _Objects(dict),
-    "frame": _Integers,
-    "collision_actor_id": _Integers,
-    "contacts": _Objects,
-    "ego_yaw": _Floats,
-    "angular_velocity": _Vectors,
-    "forward_vector": _Vectors,
-    "right_vector": _Vectors,
-    "speed_limit": _Floats,
-    "odometer_m": _Floats,
-    "light_at_entry": _Words,
-    "control_source": _Words,
-    "infer_ms": _Floats,
-    "events": _Objects,
-    "background_speed": _Floats,
-    "info": _Objects,
+_COLUMNS: Final[dict[str, Callable[[], Column]]] = {
+    "tick": Integers,
+    "timestamp": Floats,
+    "sim_time": Floats,
+    "ego_location": Vectors,
+    "ego_velocity": Vectors,
+    "ego_speed": Floats,
+    "ego_acceleration": Vectors,
+    "collision_impulse": Floats,
+    "collision_actor": Words,
+    "traffic_light_state": Words,
+    "traffic_light_id": Integers,
+    "lane_id": Integers,
+    "road_id": Integers,
+    "is_junction": Flags,
+    "route_completion": Floats,
+    "control": lambda: Objects(dict),
+    "frame": Integers,
+    "collision_actor_id": Integers,
+    "contacts": Objects,
+    "ego_yaw": Floats,
+    "angular_velocity": Vectors,
+    "forward_vector": Vectors,
+    "right_vector": Vectors,
+    "speed_limit": Floats,
+    "odometer_m": Floats,
+    "light_at_entry": Words,
+    "control_source": Words,
+    "infer_ms": Floats,
+    "events": Objects,
+    "background_speed": Floats,
+    "info": Objects,
 }
 FIELDS: Final = tuple(_COLUMNS)
 _DEFAULTS: Final[dict[str, Any]] = {
@@ -379,7 +216,7 @@ class TickStore(Sequence[dict[str, Any]]):
     def array(self, name: str) -> NDArray[Any]:
         """All values of a numeric field: (n,) or (n, 3); what is absent is 0."""
         column = self._columns[name]
-        if not isinstance(column, _Floats | _Vectors):
+        if not isinstance(column, Floats | Vectors):
             raise TypeError(f"{name} is not a numeric field")
         return column.numpy()
 
@@ -446,14 +283,14 @@ class TickStore(Sequence[dict[str, Any]]):
 _UNBOUNDED: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def _finite(column: _Column) -> list[Any]:
+def _finite(column: Column) -> list[Any]:
     """JSON has no NaN and no infinity: those are written as words."""
     values = column.tolist()
-    if isinstance(column, _Floats) and not isinstance(column, _Integers | _Flags):
+    if isinstance(column, Floats) and not isinstance(column, Integers | Flags):
         numbers = np.frombuffer(column.values, dtype=np.float64)
         for index in np.flatnonzero(~np.isfinite(numbers)).tolist():
             values[index] = _word(values[index])
-    elif isinstance(column, _Vectors):
+    elif isinstance(column, Vectors):
         rows = np.frombuffer(column.values, dtype=np.float64).reshape(-1, 3)
         for index in np.flatnonzero(~np.isfinite(rows).all(axis=1)).tolist():
             values[index] = [_word(value) for value in values[index]]
