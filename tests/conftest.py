@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes is the machine's affair: a busy one must not fail a test.
+settings.register_profile("sysone", deadline=None)
+settings.load_profile("sysone")
 
 DATA = Path(__file__).parent / "data"
 
