@@ -128,8 +128,9 @@ def verdicts(fault: Fault) -> Iterator[tuple[bool, str]]:
             if put:
                 fault.put(tree)
             done = tested(tree, fault.tests) if fault.tests else counted(tree)
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            yield done.returncode == 0, said[-1] if said else ""
+            said = (done.stderr.strip() or done.stdout.strip()).splitlines() or [""]
+            failed = (line for line in said if line.startswith("FAILED"))
+            yield done.returncode == 0, next(failed, said[-1])
 
 
 def main() -> None:
