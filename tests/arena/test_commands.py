@@ -289,7 +289,7 @@ def test_the_manuals_first_strategy_from_an_empty_folder(tmp_path: Path) -> None
     page = (ROOT / "docs" / "arena.md").read_text()
     tutorial = page[page.index("## A first strategy") :]
     tutorial = tutorial[: tutorial.index("\n## ", 5)]
-    blocks = re.findall(r"```(\w+)\n(.*?)```", tutorial, re.DOTALL)
+    blocks = re.findall(r"```(\w+)[^\n]*\n(.*?)```", tutorial, re.DOTALL)
     toml, python, shell = (body for _, body in blocks[:3])
     assert [kind for kind, _ in blocks[:3]] == ["toml", "python", "sh"]
     assert len([line for line in python.splitlines() if line.strip()]) <= 15

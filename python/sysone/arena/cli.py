@@ -3,7 +3,6 @@
 Results are JSON on standard output, one line a record; everything else goes to standard error.
 """
 
-import csv
 import json
 import os
 import sys
@@ -12,17 +11,15 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import msgspec
-import numpy as np
 import typer
 
-from sysone.arena import cli_env, cli_run, ratings, sources, validation
+from sysone.arena import cli_env, cli_replay, cli_run, ratings, sources, validation
 from sysone.arena import doctor as examination
 from sysone.arena import match as matches
-from sysone.arena import record as records
-from sysone.arena import replay as replays
 from sysone.arena.agents import assemble as assembling
 from sysone.arena.agents import registry, scaffold
 from sysone.arena.agents import submit as submitting
+from sysone.arena.cli_output import OutputOption, PrettyOption, document, emit
 from sysone.arena.errors import ArenaError
 from sysone.arena.json_options import object_of
 from sysone.arena.manifest import files
@@ -32,7 +29,6 @@ from sysone.arena.rules import settings as rule_settings
 from sysone.arena.rules.book import Book
 from sysone.arena.rules.settings import season_named
 from sysone.runs import RunError
-from sysone.runs.atomic import write_text
 from sysone.runs.options import accept_other_names
 
 NOT_OK = 1
@@ -46,29 +42,13 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-replay_app = typer.Typer(help="Look at recorded matches and verify them.", no_args_is_help=True)
 strategies_app = typer.Typer(help="Strategies that are known here.", no_args_is_help=True)
-app.add_typer(replay_app, name="replay")
+app.add_typer(cli_replay.app, name="replay")
 app.add_typer(strategies_app, name="strategies")
 cli_run.add_to(app)
 cli_env.add_to(app)
 
 SeasonOption = Annotated[str | None, typer.Option(help="2026 or 2027.")]
-PrettyOption = Annotated[bool, typer.Option(help="Indent the JSON.")]
-OutputOption = Annotated[Path | None, typer.Option(help="Write to this file instead.")]
-
-
-def emit(value: Any, pretty: bool = False) -> None:
-    """Print one JSON record."""
-    print(json.dumps(value, indent=1 if pretty else None, allow_nan=False), flush=True)
-
-
-def document(value: Any, output: Path | None, pretty: bool) -> None:
-    """Print one JSON document, or write it to a file."""
-    if output is None:
-        emit(value, pretty)
-    else:
-        write_text(output, json.dumps(value, indent=1) + "\n")
 
 
 def changes_of(text: str | None) -> dict[str, Any]:
@@ -344,74 +324,6 @@ def round_robin(
     document(ratings.round_robin(refs, fields), output, pretty)
 
 
-@replay_app.command("info")
-def replay_info(
-    file: Path,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Close the spool of a match that was killed first.")
-    ] = False,
-    pretty: PrettyOption = False,
-) -> None:
-    """Header, sizes, strategies and result."""
-    if repair:
-        file = repaired(file)
-    emit(replays.info(file), pretty)
-
-
-@replay_app.command("verify")
-def replay_verify(
-    file: Annotated[list[Path], typer.Argument(help="Replays.")],
-    force: Annotated[bool, typer.Option("--force", help="Also another engine's replay.")] = False,
-) -> None:
-    """Simulate recorded matches again and compare every tick."""
-    ok = True
-    for path in file:
-        report = replays.verify(path, force=force)
-        emit(report)
-        ok = ok and report["ok"]
-    if not ok:
-        raise typer.Exit(NOT_OK)
-
-
-@replay_app.command("show")
-def replay_show(
-    file: Path,
-    at: Annotated[float, typer.Option(help="Seconds from the start.")] = 0.0,
-    pretty: PrettyOption = False,
-) -> None:
-    """The full state at a time."""
-    emit(replays.show(file, at), pretty)
-
-
-@replay_app.command("export")
-def replay_export(
-    file: Path,
-    format_: Annotated[str, typer.Option("--format", help="jsonl, csv or npz.")] = "jsonl",
-    output: Annotated[Path | None, typer.Option(help="File; npz needs one.")] = None,
-) -> None:
-    """Robots' positions and numbers over time, for analysis."""
-    columns, rows = replays.frames(file)
-    if format_ == "npz":
-        if output is None:
-            raise ArenaError("usage", "--format npz needs --output")
-        np.savez_compressed(output, **dict(zip(columns, np.array(rows).T, strict=True)))
-        return
-    if format_ not in ("jsonl", "csv"):
-        raise ArenaError("usage", f"--format must be jsonl, csv or npz, not {format_!r}")
-    target = sys.stdout if output is None else output.open("w", newline="", encoding="utf-8")
-    try:
-        if format_ == "csv":
-            writer = csv.writer(target, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(rows)
-        else:
-            for row in rows:
-                target.write(json.dumps(dict(zip(columns, row, strict=True))) + "\n")
-    finally:
-        if output is not None:
-            target.close()
-
-
 @app.command()
 def play(
     file: Annotated[Path, typer.Argument(help="A replay, or the directory of a run.")],
@@ -427,22 +339,6 @@ def play(
     from sysone.viewer.cli import show
 
     show([file], port, no_open=no_open, html=html, verify=verify)
-
-
-def repaired(file: Path) -> Path:
-    """The replay made of a spool; ``file`` is the spool, or the replay that it belongs to."""
-    if file.name.endswith(records.SPOOL_SUFFIX):
-        file = file.with_name(file.name.removesuffix(records.SPOOL_SUFFIX))
-    spool = records.spool_of(file)
-    if not spool.exists() and file.exists():
-        print(f"note: {file} needs no repair", file=sys.stderr)
-    elif file.exists():
-        raise cli_run.Refusal(
-            "output_exists", f"{file} is already there beside {spool}", cli_run.EXISTS
-        )
-    elif not records.close(file):
-        raise ArenaError("replay", f"{spool} has no whole decision in it")
-    return file
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
