@@ -36,7 +36,8 @@ def play(folder: Path) -> None:
     run(
         folder,
         *("sysone.arena", "run", "--red", "std_2027_team", "--blue", "std_2027_rush"),
-        *("--duration", "60", "--trusted-local", "--timeout", "30", "--output", "replay.json"),
+        *("--duration", "60", "--trusted-local", "--timeout", "30", "--startup-timeout", "120"),
+        *("--output", "replay.json"),
     )
     run(
         folder,

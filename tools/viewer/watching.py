@@ -31,7 +31,7 @@ PATIENCE_S = 120.0
 ARENA = ("sysone.arena", "run", "--red", "std_2027_team", "--blue", "std_2027_econ")
 ARENA += ("--trusted-local", "--duration", "300", "--timeout", "30", "--startup-timeout", "120")
 TREX = ("sysone", "trex", "--clock", "virtual", "--latency", "fixed:100", "--no-baselines")
-TREX += ("--seeds", "4", "--duration", "60", "--answers", "answers.jsonl")
+TREX += ("--seeds", "2", "--duration", "20", "--answers", "answers.jsonl")
 DRIVE = ("sysone", "drive", "run", "--subset", "10001-10006", "--agent", "stub", "--traffic", "8")
 DRIVE += ("--seeds", "0,1")
 
@@ -157,6 +157,7 @@ class Watcher(threading.Thread):
 
     def _follow(self, address: str) -> None:
         with httpx.stream("GET", f"{address}live", timeout=PATIENCE_S) as stream:
+            stream.raise_for_status()  # between two matches nothing is live for a moment
             for line in stream.iter_lines():
                 self.news += line.startswith("data:")
                 if self._stop_asked.is_set():

@@ -45,14 +45,16 @@ def grid_of(path: Path, text: Any) -> Grid:
     Raises:
         RunError: it is none.
     """
-    rows = str(text).encode(errors="replace").split(b"\n")
-    cells = _DIGITS[np.frombuffer(b"".join(rows), np.uint8)]
-    height, width = len(rows), len(rows[0])
-    if not (1 <= height <= 64 and 1 <= width <= 64) or any(len(row) != width for row in rows):
+    raw = str(text).encode(errors="replace") + b"\n"
+    width = raw.index(b"\n")
+    height, rest = divmod(len(raw), width + 1)
+    if rest or not (1 <= height <= 64 and 1 <= width <= 64):
         raise RunError(f"{path} holds a picture that is none: its rows differ, or are too many")
-    if (cells > MOST_VALUE).any():
+    # A line's end is no digit: inside a row it would be told as a cell that is none.
+    cells = _DIGITS[np.frombuffer(raw, np.uint8).reshape(height, width + 1)[:, :-1]]
+    if raw.count(b"\n") != height or cells.max() > MOST_VALUE:
         raise RunError(f"{path} holds a picture that is none: a cell is no hexadecimal digit")
-    return cells.reshape(height, width)
+    return cells
 
 
 class Episode:
