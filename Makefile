@@ -20,6 +20,8 @@
 ## make drive-faults  a hundred faults in random order over a run of twenty routes
 ## make drive-kit  the agent kit on Python 3.10, where this machine has one
 ## make asan        tests of all C++ (T-Rex, arena, drive) under AddressSanitizer and UBSan
+## make tsan        everything that runs on threads under ThreadSanitizer, and a race that it must find
+## make nightly     asan, tsan, fuzz (FUZZ_SECONDS a target), chaos and the long proofs, and a table of them
 ## make fuzz        every fuzz target for FUZZ_SECONDS=10 each, the C++ ones under AddressSanitizer and UBSan
 ## make smoke-arc  ARC's small model from nothing on a CPU: games, traces, rows, training, evaluation; goes on where it stopped
 ## make arc-soak    a million random actions over every practice game
@@ -218,6 +220,24 @@ asan: build/asan/venv
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc NUMBA_DISABLE_JIT=1 \
 	  $</bin/python -m pytest -q $(or $(ARGS),$(ASAN_TESTS))
+
+# A race that is not reported would mean that silence about the rest says nothing.
+.PHONY: tsan
+tsan: $(STAMPS)/install
+	cmake -S . -B build/tsan -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DSYSONE_PYTHON=OFF -DSYSONE_CHECKS=ON \
+	  -DSYSONE_SANITIZE=thread >/dev/null
+	cmake --build build/tsan --target check_threads check_race
+	$(BIN)/python -c "from tools.fuzz.catalogue import write_rules; write_rules()"
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/check_threads build/fuzz/rules/2027.json
+	@! TSAN_OPTIONS=exitcode=66 build/tsan/check_race >build/tsan/race.log 2>&1
+	@grep -q "ThreadSanitizer: data race" build/tsan/race.log \
+	  || { echo "ThreadSanitizer does not see the race of csrc/check/race_main.cpp"; exit 1; }
+	@echo "no race in the threaded parts; the race on purpose is found"
+
+.PHONY: nightly
+nightly: $(STAMPS)/install $(STAMPS)/fuzz
+	$(BIN)/python -m tools.nightly $(ARGS)
 
 $(STAMPS)/fuzz: $(STAMPS)/test
 	$(PIP) install -q -c constraints.txt --group fuzz

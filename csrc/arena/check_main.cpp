@@ -19,6 +19,7 @@
 #include <sstream>
 
 #include "arena/core/sim.h"
+#include "arena/invariants.h"
 #include "common/xxh64.h"
 
 namespace {
@@ -82,7 +83,7 @@ class Check {
                 sim_->advance(n);
                 const auto& digests = sim_->digests();
                 fold({reinterpret_cast<const char*>(digests.data()), digests.size() * 8});
-                if (checking_) invariants();
+                if (checking_) check_invariants(*sim_);
                 break;
             }
             case 'O': {
@@ -106,35 +107,6 @@ class Check {
     void fold(std::string_view text) {
         digest_ = sysone::xxh64({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()},
                                 digest_);
-    }
-    static void need(bool holds, const char* what, const RobotState& r) {
-        if (holds) return;
-        throw std::runtime_error(std::string("broken: ") + what + " of team " +
-                                 std::to_string(r.team) + " slot " + std::to_string(r.slot));
-    }
-    void invariants() const {
-        const State& state = sim_->state();
-        const Field& field = rules_->field();
-        for (const RobotState& r : state.robots) {
-            const Model& model = *rules_->model(r.model);
-            need(r.hp >= 0 && r.hp <= r.max_hp, "0 <= hp <= max", r);
-            need(r.heat >= 0, "heat >= 0", r);
-            need(r.ammo_17 >= 0 && r.ammo_42 >= 0 && r.reserve >= 0, "allowance >= 0", r);
-            need(r.energy >= 0 && r.buffer >= 0, "energy >= 0", r);
-            need(field.inside(r.x, r.y), "position inside", r);
-            need(model.flyer || !field.blocked(model.blocked, field.cell(r.x, r.y, r.team)),
-                 "position free", r);
-            need((r.alive != 0) == (r.hp > 0) || model.flyer, "alive with hp", r);
-            need(r.level >= 1 && r.level <= 10, "level", r);
-            need(r.yaw >= 0 && r.yaw < kTurn, "yaw", r);
-        }
-        for (const TeamState& team : state.teams) {
-            if (team.coins < 0 || team.base_hp < 0 || team.base_hp > team.base_max ||
-                team.outpost_hp < 0 || team.dart_left < 0 || team.rune_small < 0 ||
-                team.rune_large < 0 || team.radar_doubles < 0) {
-                throw std::runtime_error("broken: a number of a team is out of range");
-            }
-        }
     }
 
     std::shared_ptr<Rules> rules_;

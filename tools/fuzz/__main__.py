@@ -39,7 +39,12 @@ def fuzz(target: Target, seconds: float, max_len: int) -> dict[str, Any]:
     before = set(found.iterdir())
     options = [
         *(f"-max_total_time={seconds:g}", f"-timeout={TIMEOUT_S}", f"-rss_limit_mb={RSS_MB}"),
-        *(f"-max_len={max_len}", f"-artifact_prefix={found}/", "-print_final_stats=1"),
+        *(
+            f"-max_len={max_len}",
+            f"-artifact_prefix={found}/",
+            "-print_final_stats=1",
+            f"-report_slow_units={TIMEOUT_S}",
+        ),
     ]
     if target.dictionary.exists():
         options.append(f"-dict={target.dictionary}")

@@ -99,7 +99,11 @@ class Reader {
         }
         if (more() && (text_[at_] == 'e' || text_[at_] == 'E')) {
             ++at_;
-            if (more() && text_[at_] == '+') ++at_;
+            // from_chars takes a minus sign itself; after a plus sign there is none.
+            if (more() && text_[at_] == '+') {
+                ++at_;
+                if (more() && text_[at_] == '-') return fail("bad_json");
+            }
             int exponent = 0;
             const auto [end, problem] =
                 std::from_chars(text_.data() + at_, text_.data() + text_.size(), exponent);
@@ -224,12 +228,48 @@ class Reader {
         }
     }
 
+    // Bytes of one character, the first of them just read: shortest form, no surrogates, nothing
+    // above U+10FFFF (RFC 3629). What others read as JSON must be Unicode text.
+    bool sequence(std::string& out) {
+        const auto byte = [this](std::size_t i) {
+            return i < text_.size() ? static_cast<unsigned char>(text_[i]) : std::uint8_t{0};
+        };
+        const std::uint8_t first = byte(at_ - 1);
+        const std::uint8_t second = byte(at_);
+        std::size_t rest = 0;
+        if (first >= 0xC2 && first <= 0xDF) {
+            rest = 1;
+        } else if (first >= 0xE0 && first <= 0xEF) {
+            rest = 2;
+            if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) {
+                return fail("bad_json");
+            }
+        } else if (first >= 0xF0 && first <= 0xF4) {
+            rest = 3;
+            if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) {
+                return fail("bad_json");
+            }
+        } else {
+            return fail("bad_json");
+        }
+        for (std::size_t i = 0; i < rest; ++i) {
+            if ((byte(at_ + i) & 0xC0) != 0x80) return fail("bad_json");
+        }
+        out += text_.substr(at_ - 1, rest + 1);
+        at_ += rest;
+        return true;
+    }
+
     bool quoted(std::string& out) {
         ++at_;
         while (more()) {
             const char c = text_[at_++];
             if (c == '"') return true;
             if (static_cast<unsigned char>(c) < 0x20) return fail("bad_json");
+            if (static_cast<unsigned char>(c) >= 0x80) {
+                if (!sequence(out)) return false;
+                continue;
+            }
             if (c != '\\') {
                 out += c;
                 continue;
@@ -243,14 +283,14 @@ class Reader {
             } else if (escape == 'u') {
                 std::uint32_t code = 0;
                 if (!hex(code)) return false;
-                if (code >= 0xD800 && code < 0xDC00 && word("\\u")) {
+                if (code >= 0xD800 && code < 0xE000) {
+                    // Half of a pair is no text: other readers of the same line refuse it.
                     std::uint32_t low = 0;
-                    if (!hex(low)) return false;
-                    code = low >= 0xDC00 && low < 0xE000
-                               ? 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
-                               : 0xFFFD;
-                } else if (code >= 0xD800 && code < 0xE000) {
-                    code = 0xFFFD;  // half of a pair
+                    if (code >= 0xDC00 || !word("\\u") || !hex(low) || low < 0xDC00 ||
+                        low >= 0xE000) {
+                        return fail("bad_json");
+                    }
+                    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
                 }
                 utf8(out, code);
             } else {

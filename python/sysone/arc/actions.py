@@ -42,6 +42,7 @@ class Action:
         return (click, (self.x, self.y)) if self.is_click else (simple, (self.id,))
 
 
+_CELLS: Final = frozenset(map(str, range(SIDE)))
 RESET: Final = Action(RESET_ID, text="RESET")
 _SIMPLE: Final = {id_: Action(id_, text=f"ACTION{id_}") for id_ in ALL_IDS if id_ != CLICK_ID}
 _CLICKS: Final = [
@@ -98,7 +99,8 @@ def parse(text: str) -> Action:
         return simple(int(words[0][6:]))
     if len(words) == 3 and words[0] == "ACTION6" and words[1][:2] == "x=" and words[2][:2] == "y=":
         x, y = words[1][2:], words[2][2:]
-        if x.isdecimal() and y.isdecimal() and int(x) < SIDE and int(y) < SIDE:
+        # No other digits than ASCII's, and none that an action would not be written with.
+        if x in _CELLS and y in _CELLS:
             return click(int(x), int(y))
     raise ValueError(f"action is {text!r}, expected ACTION1 to ACTION7 or ACTION6 x=<x> y=<y>")
 

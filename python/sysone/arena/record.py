@@ -80,6 +80,8 @@ class Recorder:
 
     def acted(self, side: Team, action: bytes) -> None:
         """The action that a side applies in the coming decision."""
+        # A line a decision: the breaks of an action's own are blanks to JSON.
+        action = action.replace(b"\n", b" ").replace(b"\r", b" ")
         if action == self._last[side] and not has_orders(action):
             return
         self._last[side] = action

@@ -1,6 +1,7 @@
 """Replays: everything that fixes a match, the applied actions, and the digest of every tick."""
 
 import gzip
+import zlib
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,10 +76,30 @@ def read(path: Path) -> Replay:
         raise ArenaError("replay", f"{path}: {error.strerror or error}") from error
     except EOFError as error:
         raise ArenaError("replay", f"{path}: cut short") from error
+    except zlib.error as error:
+        raise ArenaError("replay", f"{path}: its compression is damaged: {error}") from error
     try:
-        return decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        replay = decode(raw)
+        _check(replay)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise ArenaError("replay", f"{path} is no replay: {error}") from error
+    return replay
+
+
+def _check(replay: Replay) -> None:
+    """What the format's types leave open; raises `ValueError`."""
+    for name in ("lineups", "control"):
+        if set(getattr(replay, name)) != set(TEAMS):
+            raise ValueError(f"{name} has {sorted(getattr(replay, name))}, expected red and blue")
+    if not str(replay.seed).isascii() or not str(replay.seed).isdecimal():
+        raise ValueError(f"seed is {str(replay.seed)[:40]!r}, expected a whole number")
+    if len(str(replay.seed)) > 20:
+        raise ValueError("seed has more digits than 64 bits need")
+    if len(b64decode(replay.tick_digests, validate=True)) % 8:
+        raise ValueError("tick_digests is not a whole number of digests")
+    data = replay.keyframes.get("data")
+    if not isinstance(data, str) or len(b64decode(data, validate=True)) % 4:
+        raise ValueError("keyframes.data is not Base64 of 32-bit words")
 
 
 def decode(raw: bytes) -> Replay:

@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -327,8 +328,8 @@ def read_ticks(path: Path) -> tuple[TickStore, dict[str, Any]]:
             raw = gzip.decompress(raw)
         elif path.suffix == ".zst":
             raw = _zstd(path, raw)
-    except (OSError, EOFError) as error:
-        if isinstance(error, gzip.BadGzipFile | EOFError):
+    except (OSError, EOFError, zlib.error) as error:
+        if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
             raise RunError(f"{path} is not a whole gzip file: {error}") from error
         raise unreadable(path, error) from error
     try:

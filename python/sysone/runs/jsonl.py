@@ -49,6 +49,11 @@ def _parse(line: bytes, path: str | os.PathLike[str], number: int) -> Any:
         raise RunError(
             f"{path}, line {number} is damaged: {error.msg} at column {error.colno}"
         ) from error
+    except RecursionError:
+        raise RunError(f"{path}, line {number} is damaged: nested too deeply") from None
+    except ValueError as error:
+        # int() refuses digits by the thousand, as CPython's guard against quadratic time.
+        raise RunError(f"{path}, line {number} is damaged: a number has too many digits") from error
 
 
 class JsonlWriter:

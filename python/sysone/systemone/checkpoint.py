@@ -52,6 +52,10 @@ def silu(x: Matrix) -> Matrix:
 ACTIVATIONS = {"gelu": gelu, "relu": relu, "silu": silu}
 
 
+MAX_SIZE = 1 << 16
+"""Of each of a head's sizes: what a file says of itself is believed no further."""
+
+
 class Config(msgspec.Struct, frozen=True):
     """The shape of both heads; what trainers add beside it is kept apart."""
 
@@ -184,14 +188,18 @@ def _read_clm(path: Path) -> Checkpoint:
 
 
 def _config(cfg: dict[str, Any], where: str) -> tuple[Config, dict[str, Any]]:
-    known = {key: value for key, value in cfg.items() if key in Config.__struct_fields__}
+    known = {
+        key: value
+        for key, value in cfg.items()
+        if isinstance(key, str) and key in Config.__struct_fields__
+    }
     try:
         config = msgspec.convert(known, Config)
     except msgspec.ValidationError as error:
         raise HeadError(f"{where}: cfg: {error}") from None
     for key, least in (("width", 1), ("depth", 2), ("projection_dim", 1), ("hidden_size", 1)):
-        if getattr(config, key) < least:
-            raise HeadError(f"{where}: cfg.{key}: expected {least} or more")
+        if not least <= getattr(config, key) <= MAX_SIZE:
+            raise HeadError(f"{where}: cfg.{key}: expected {least} to {MAX_SIZE}")
     if config.activation not in ACTIVATIONS:
         raise HeadError(
             f"{where}: cfg.activation {config.activation!r}: expected {', '.join(ACTIVATIONS)}"
@@ -237,12 +245,18 @@ def _read_ours(path: Path) -> Checkpoint:
     from safetensors.numpy import load_file
 
     try:
-        record = msgspec.json.decode(path.read_bytes())
+        record = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
         weights = path.with_name(record["weights"])
         tensors = load_file(weights)
-    except (OSError, msgspec.MsgspecError, SafetensorError, KeyError, TypeError) as error:
+    except (
+        *(OSError, msgspec.MsgspecError, SafetensorError, KeyError, TypeError),
+        *(ValueError, RecursionError, MemoryError, OverflowError),
+    ) as error:
         raise HeadError(f"{path.name}: cannot be read: {error}") from None
-    cfg = {key: value for key, value in record.get("cfg", {}).items() if key != "kind"}
+    given = record.get("cfg", {})
+    if not isinstance(given, dict):
+        raise HeadError(f"{path.name}: cfg: expected an object")
+    cfg = {key: value for key, value in given.items() if key != "kind"}
     config, notes = _config(cfg, path.name)
 
     def side(name: str) -> MlpHead:

@@ -10,6 +10,7 @@ import pickle
 import pickletools
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,11 @@ def read_torch(path: Path) -> Any:
         raise TorchFileError(
             f"{path.name}: not a zip of torch.save (files from before PyTorch 1.6 are not read)"
         ) from None
+    except (zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
+        # What zipfile raises for entries that are damaged, encrypted or packed in other ways.
+        if isinstance(error, TorchFileError):
+            raise
+        raise TorchFileError(f"{path.name}: its zip cannot be read: {error}") from None
     except OSError as error:
         raise TorchFileError(f"{path.name}: cannot be read: {error.strerror or error}") from None
 
@@ -66,10 +72,10 @@ def _read(archive: zipfile.ZipFile, name: str) -> Any:
     order = entries.get(f"{root}byteorder")
     if order is not None and archive.read(order).strip() != b"little":
         raise TorchFileError(f"{name}: its byte order is not little-endian")
-    reader = _Unpickler(
-        io.BytesIO(archive.read(pickles[0])), lambda key: archive.read(f"{root}data/{key}")
-    )
+    program = archive.read(pickles[0])
+    reader = _Unpickler(io.BytesIO(program), lambda key: archive.read(f"{root}data/{key}"))
     try:
+        _check_program(program)
         return reader.load()
     except TorchFileError as error:
         raise TorchFileError(f"{name}: {error}") from None
@@ -78,6 +84,17 @@ def _read(archive: zipfile.ZipFile, name: str) -> Any:
         *(IndexError, MemoryError, OverflowError, RecursionError, ImportError, struct.error),
     ) as error:
         raise TorchFileError(f"{name}: broken: {type(error).__name__}: {error}") from None
+
+
+def _check_program(program: bytes) -> None:
+    """Refuse a pickle that asks for more memory than its own length warrants.
+
+    CPython's unpickler makes room for a memo's highest number and for a byte array's announced
+    length before it has seen any of it.
+    """
+    for opcode, argument, _ in pickletools.genops(program):
+        if "PUT" in opcode.name and isinstance(argument, int) and argument > len(program):
+            raise TorchFileError(f"its pickle numbers a value {argument}")
 
 
 class _Unpickler(pickle.Unpickler):

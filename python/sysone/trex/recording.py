@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, Literal, Self
+from typing import Annotated, BinaryIO, Final, Literal, Self
 
 import msgspec
 
@@ -33,7 +33,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="star
     """Who plays what."""
 
     version: int
-    seed: int
+    seed: Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
     course_style: CourseStyle
     player: str
     endpoint: str

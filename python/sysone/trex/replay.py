@@ -146,9 +146,15 @@ class Replay:
         )
 
     def _plan(self, planner: Planner, start: Start, moment: Snapshot, answer: Landed) -> None:
-        plan: Plan = planner.plan(
-            moment.with_pending(answer.pending), answer.first, answer.gap, answer.period
-        )
+        try:
+            plan: Plan = planner.plan(
+                moment.with_pending(answer.pending), answer.first, answer.gap, answer.period
+            )
+            state, questions = build_question(plan, start.prompt)
+        except ValueError as error:
+            raise RunError(
+                f"seed {start.seed}, question {answer.seq} about frame {answer.view_frame}: {error}"
+            ) from None
         safe = [plan.safe[action] for action in ACTIONS]
         if (plan.best, safe) != (answer.best, answer.safe):
             raise MismatchError(
@@ -156,7 +162,6 @@ class Replay:
                 f"best {answer.best}, safe {answer.safe} in the recording; "
                 f"the planner says {plan.best}, {safe}"
             )
-        state, questions = build_question(plan, start.prompt)
         self.asked.append(Asked(state=state, questions=questions, answer=answer))
 
 

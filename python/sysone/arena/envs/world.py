@@ -27,7 +27,8 @@ def seed_of(value: Any) -> int:
     """
     expected = f"seed must be a whole number from 0 to 2^64 - 1, not {value!r}"
     if isinstance(value, str) and value.isascii() and value.isdecimal():
-        value = int(value)
+        # int() refuses digits by the thousand; leading zeros change nothing.
+        value = int(value.lstrip("0")[:21] or "0")
     elif isinstance(value, bool) or not isinstance(value, int):
         raise ArenaError("bad_type", expected)
     if not 0 <= value <= MOST_SEED:
