@@ -163,9 +163,10 @@ def arena_scenario_seeds() -> Iterator[tuple[str, bytes]]:
 
 
 def arena_match_seeds() -> Iterator[tuple[str, bytes]]:
-    """Random wishes over every line-up."""
+    """Random wishes."""
     for season in SEASONS:
-        line = scripts.DECKS[season][0]
+        # One robot a side: the ways to goals of every model take their time.
+        line = {1: scripts.DECKS[season][0][1]}
         yield season, _start(season, [line, line], 7) + random.Random(season).randbytes(300)
 
 
