@@ -1,7 +1,7 @@
 """Writes the seeds of every target from golden data and from what the product itself writes.
 
-``python -m tools.fuzz.seeds`` adds what is missing; kept finds are left alone. Everything here is
-made by this project's own code or copied from tests/data.
+``python -m tools.fuzz.seeds`` adds what is missing; remove a seed to have it made anew. Everything
+here is made by this project's own code or copied from tests/data.
 """
 
 import base64
@@ -469,7 +469,7 @@ def write(folder: Path = CORPUS) -> int:
         place.mkdir(parents=True, exist_ok=True)
         for name, data in seeds():
             path = place / name
-            if not path.exists() or path.read_bytes() != data:
+            if not path.exists():
                 path.write_bytes(data)
                 count += 1
     return count

@@ -198,8 +198,10 @@ def _config(cfg: dict[str, Any], where: str) -> tuple[Config, dict[str, Any]]:
     except msgspec.ValidationError as error:
         raise HeadError(f"{where}: cfg: {error}") from None
     for key, least in (("width", 1), ("depth", 2), ("projection_dim", 1), ("hidden_size", 1)):
-        if not least <= getattr(config, key) <= MAX_SIZE:
-            raise HeadError(f"{where}: cfg.{key}: expected {least} to {MAX_SIZE}")
+        if getattr(config, key) < least:
+            raise HeadError(f"{where}: cfg.{key}: expected {least} or more")
+        if getattr(config, key) > MAX_SIZE:
+            raise HeadError(f"{where}: cfg.{key}: expected at most {MAX_SIZE}")
     if config.activation not in ACTIVATIONS:
         raise HeadError(
             f"{where}: cfg.activation {config.activation!r}: expected {', '.join(ACTIVATIONS)}"
