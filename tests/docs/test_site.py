@@ -119,3 +119,8 @@ def test_numbers_of_benches_in_the_pages_are_those_of_the_results() -> None:
 def test_a_bench_that_was_not_measured_is_told() -> None:
     with pytest.raises(ValueError, match=r"has no trex\.nothing"):
         tool("bench_tables").filled("<!-- bench: trex.nothing -->\n<!-- end of bench -->", {})
+
+
+def test_the_picture_of_the_layers_is_what_its_program_draws() -> None:
+    arrows = tool("arrows")
+    assert arrows.PICTURE.read_text() == arrows.picture(), "run python tools/docs/arrows.py"
