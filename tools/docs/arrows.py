@@ -75,7 +75,8 @@ def boxes(layer: int) -> list[str]:
             f'fill="{colour}" stroke="#4a5568" stroke-width="1.5"/>',
             f'<text x="{middle:.1f}" y="{y + 38}" text-anchor="middle" font-weight="bold">'
             f"{title}</text>",
-            f'<text x="{middle:.1f}" y="{y + 57}" text-anchor="middle" font-size="11">{told}</text>',
+            f'<text x="{middle:.1f}" y="{y + 57}" text-anchor="middle" font-size="11">'
+            f"{told}</text>",
         ]
     return found
 
