@@ -261,9 +261,9 @@ TINY := --config python/sysone/arc/configs/tiny.yaml
 smoke-arc: $(STAMPS)/install $(STAMPS)/learn
 	$(ARC) games make --out $(SMOKE)/games --count 16 --seed 7 >/dev/null
 	$(ARC) collect --games "$$(ls $(SMOKE)/games | tr '\n' ' ')" --environments-dir $(SMOKE)/games \
-	  --episodes 1 --max-actions 150 --out $(SMOKE)/traces $(TINY) >/dev/null
+	  --policy solver --episodes 3 --max-actions 100 --out $(SMOKE)/traces $(TINY) >/dev/null
 	$(ARC) build-data --traces $(SMOKE)/traces --out $(SMOKE)/data $(TINY) >/dev/null
-	$(ARC) train --data $(SMOKE)/data --work $(SMOKE)/training --max-steps 120 $(TINY) >$(SMOKE)/train.json
+	$(ARC) train --data $(SMOKE)/data --work $(SMOKE)/training --max-steps 150 $(TINY) >$(SMOKE)/train.json
 	$(ARC) eval --games held-out --max-actions 60 --policy system1 --resume \
 	  --checkpoint $(SMOKE)/training/checkpoint --out $(SMOKE)/eval.json
 	$(BIN)/python -m sysone.arc.learn.card $(SMOKE)/training/calibration.json $(SMOKE)/eval.json

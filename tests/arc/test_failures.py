@@ -321,3 +321,40 @@ def test_time_and_action_limits_and_the_human_cutoff_end_a_game() -> None:
     played = play_game(mock(), Agent(), Limits(500, human_cutoff=2.0))
     assert played.broken == "human cutoff"
     assert played.tally.play.level_actions[0] == 2 * played.tally.baselines[0]
+
+
+class Stubborn:
+    """A System-1 that always prefers the same candidates in the same order."""
+
+    def probabilities(
+        self, observation: Any, candidates: Any, instruction: str, chunk: int
+    ) -> list[float]:
+        weights = [0.7**place for place in range(len(candidates))]
+        return [weight / sum(weights) for weight in weights]
+
+
+def test_a_stubborn_model_walks_in_no_circle() -> None:
+    """What led to a state that was seen often weighs less, but for ``raw_policy``."""
+    visited = []
+    for raw in (False, True):
+        agent = Agent(system1=Stubborn(), max_candidates=8, raw_policy=raw)
+        play_game(MockEnv(0, "competition"), agent, Limits(60))
+        visited.append(len(agent.memory.graph))
+    assert visited[0] > 3 * visited[1]
+
+
+def test_a_drawn_candidate_is_the_same_for_a_seed() -> None:
+    def played(seed: int) -> list[str]:
+        agent = Agent(system1=Stubborn(), max_candidates=8, raw_policy=True, sample=True, seed=seed)
+        env = MockEnv(0, "competition")
+        agent.begin(env.first())
+        actions = []
+        for _ in range(30):
+            action, _ = agent.decide()
+            actions.append(action.text)
+            agent.note(action, env.step(action))
+        return actions
+
+    assert played(1) == played(1)
+    assert played(1) != played(2)
+    assert len(set(played(1))) > 1

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -30,8 +31,9 @@ from sysone.arc.learn.augment import (
     line_transform,
     transform_row,
 )
-from sysone.arc.learn.dataset import build, split_of
+from sysone.arc.learn.dataset import CHANGED, FADING, Step, build, split_of, worths
 from sysone.arc.learn.rows import Row, cells, question_of, read_rows
+from sysone.arc.memory import DIED, GAINED, MOVED_ON, NO_OP
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
 from sysone_core import grids
@@ -74,6 +76,55 @@ def test_rows_without_a_picture_are_refused(tmp_path: Path, data: Path) -> None:
     (tmp_path / "train.jsonl").write_bytes(msgspec.json.encode(row) + b"\n")
     with pytest.raises(RunError, match=r"train\.jsonl:1: grid is empty"):
         rows(tmp_path)
+
+
+def test_shares_say_how_right_each_candidate_is(data: Path) -> None:
+    choices = [row for row in rows(data) if row.family == "choice"]
+    for row in choices:
+        assert len(row.shares) == len(row.candidates)
+        assert sum(row.shares) == pytest.approx(1, abs=1e-4)
+        assert row.shares[row.label] == max(row.shares)
+    # Practice games say what is best, and several clicks on one tile are equally good.
+    assert any(sum(share > 0 for share in row.shares) > 1 for row in choices)
+
+
+def seen_at(place: int) -> Any:
+    return SimpleNamespace(levels_completed=0, masked_hash=place)
+
+
+def test_without_rules_worth_is_seen_in_hindsight() -> None:
+    up, down, left = (parse(f"ACTION{id_}") for id_ in (1, 2, 3))
+    steps = [
+        Step(seen_at(1), up, MOVED_ON, 2, True, [], "a"),
+        Step(seen_at(2), up, MOVED_ON, 3, True, [], "b"),
+        Step(seen_at(3), left, GAINED, 9, True, [], "c"),
+        Step(seen_at(1), down, NO_OP, 1, False, [], "d"),
+        Step(seen_at(1), left, MOVED_ON, 7, True, [], "e"),
+        Step(seen_at(2), down, DIED, 8, True, [], "f"),
+    ]
+    found = worths([steps])
+    assert found[0, 3] == {left: 1.0}
+    assert found[0, 2] == {up: pytest.approx(FADING), down: 0.0}
+    assert found[0, 1] == {up: pytest.approx(FADING**2), down: 0.0, left: CHANGED}
+
+
+@pytest.mark.learn
+def test_a_choice_of_fewer_keeps_what_is_right() -> None:
+    pytest.importorskip("torch")
+    from sysone.arc.learn.decide import fewer
+
+    grid = grids.grid_text(np.zeros((64, 64), np.uint8))
+    texts = [f"ACTION6 x={index} y=0" for index in range(40)]
+    shares = [0.5 if index in (3, 30) else 0.0 for index in range(40)]
+    row = Row("k", "g", "choice", grid, "", 0, "NOT_FINISHED", 30, texts, shares=shares)
+    for seed in range(20):
+        found = fewer(random.Random(seed), row, 12)
+        assert len(found.candidates) == 12
+        assert found.candidates[found.label] == texts[30]
+        right = {text for text, share in zip(found.candidates, found.shares, strict=True) if share}
+        assert right == {texts[3], texts[30]}
+        assert sum(found.shares) == pytest.approx(1)
+    assert fewer(random.Random(0), row, 0) is row
 
 
 def test_an_excluded_game_is_in_no_part(tmp_path: Path, data: Path) -> None:
@@ -128,9 +179,20 @@ def test_directions_move_with_the_world(transform: Transform) -> None:
         before_, after_ = grid_transform(transform, grid), grid_transform(transform, after)
         (y0, x0), (y1, x1) = np.argwhere(before_)[0], np.argwhere(after_)[0]
         assert steps[moved.id] == (x1 - x0, y1 - y0)
+        mover = "What moves is at x=20 y=30, colour 3; {} to x={} y={}"
+        there = coord_transform(transform, 20 + dx, 30 + dy)
+        x, y = coord_transform(transform, 20, 30)
+        told = f"What moves is at x={x} y={y}, colour 3; {moved.id} to x={there[0]} y={there[1]}"
+        assert line_transform(transform, mover.format(id_, 20 + dx, 30 + dy)) == told
         line = f"ACTION{id_}: changed 1 of 1, 2 cells, moves by x{dx:+d} y{dy:+d}"
         told = f"ACTION{moved.id}: changed 1 of 1, 2 cells, moves by x{x1 - x0:+d} y{y1 - y0:+d}"
         assert line_transform(transform, line) == told
+
+
+def test_what_was_tried_here_moves_with_the_world() -> None:
+    line = "Here: 1 untried, 2 no effect, 3 seen 4, 4 deadly, 7 untried"
+    mirrored = line_transform(Transform(mirror_x=True), line)
+    assert mirrored == "Here: 1 untried, 2 no effect, 3 deadly, 4 seen 4, 7 untried"
 
 
 def test_a_row_moves_as_a_whole(data: Path) -> None:
@@ -209,7 +271,7 @@ SMALL = """
 system1: {backend: tiny}
 stage_a_distill: {steps: 4, batch: 2}
 stage_b: {epochs: 1, batch: 2, backbone_lr: 0.001, head_lr: 0.001, max_tokens: 700, warmup_steps: 1}
-stage_c: {steps: 20, max_rows: 8}
+stage_c: {steps: 20, max_rows: 8, ablation_rows: 4}
 """
 
 TRAIN = """
@@ -227,8 +289,22 @@ init = loop.Trainer.__init__
 def every(self, *arguments, **options):
     init(self, *arguments, **{**options, "every": 1})
 loop.Trainer.__init__ = every
+from pathlib import Path
+from sysone.arc.learn import calibrate, pipeline
+def halting(work, function):
+    # In the middle of a stage that has no checkpoints of its own.
+    def halted(*arguments, **options):
+        result = function(*arguments, **options)
+        Path(work, "halted").touch()
+        time.sleep(600)
+        return result
+    return halted
+if sys.argv[1] == "prep":
+    pipeline.checkpoint.save = halting(sys.argv[2], pipeline.checkpoint.save)
+if sys.argv[1] == "c":
+    calibrate.train_arm = halting(sys.argv[2], calibrate.train_arm)
 from sysone.arc.cli import app
-app(["train", *sys.argv[1:]])
+app(["train", *sys.argv[3:]])
 """
 
 
@@ -246,22 +322,28 @@ def test_a_killed_training_goes_on_to_the_same_losses(tmp_path: Path, data: Path
     options = ["--config", str(tmp_path / "small.yaml"), "--max-steps", "5"]
     whole = train(data, tmp_path / "whole", *options)
     arguments = ["--data", str(data), "--work", str(tmp_path / "cut"), *options]
-    for stage in ("a", "b"):
+    work = tmp_path / "cut"
+    work.mkdir()
+    for stage in ("prep", "a", "b", "c"):
         process = subprocess.Popen(
-            [sys.executable, "-c", TRAIN, *arguments], stderr=subprocess.DEVNULL
+            [sys.executable, "-c", TRAIN, stage, str(work), *arguments], stderr=subprocess.DEVNULL
         )
-        going = tmp_path / "cut" / "going" / f"{stage}.safetensors"
+        going = work / ("halted" if stage in ("prep", "c") else f"going/{stage}.safetensors")
         while not going.exists() and process.poll() is None:
             time.sleep(0.02)
         assert process.poll() is None, "the stage was over before it could be killed"
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        assert not (tmp_path / "cut" / "done" / f"{stage}.stamp").exists()
+        (work / "halted").unlink(missing_ok=True)
+        assert not (work / "done" / f"{stage}.stamp").exists()
     cut = train(data, tmp_path / "cut", *options)
     for stage in ("a", "b"):
         for key in ("first_loss", "last_loss", "steps"):
             assert cut[stage][key] == pytest.approx(whole[stage][key], abs=1e-6)
-    assert cut["c"]["sha256"] == whole["c"]["sha256"]
+    assert cut["c"] == {**whole["c"], "checkpoint": cut["c"]["checkpoint"]}
+    blanked = {"whole", "picture blanked", "state blanked", "lines blanked"}
+    assert set(cut["c"]["ablations"]) == blanked
+    assert all(found["choice"]["rows"] for found in cut["c"]["ablations"].values())
     # Once more: everything is stamped.
     stamps = {p: p.stat().st_mtime_ns for p in (tmp_path / "cut" / "done").iterdir()}
     assert train(data, tmp_path / "cut", *options) == cut
@@ -274,13 +356,21 @@ def test_a_killed_training_goes_on_to_the_same_losses(tmp_path: Path, data: Path
     assert again["c"]["sha256"] != cut["c"]["sha256"]
 
 
+def teacher_of(kind: str) -> Any:
+    from sysone.arc.learn.facts import FactsTeacher
+    from sysone.arc.system1.backend import TinyBackend
+
+    return FactsTeacher() if kind == "facts" else TinyBackend(1)
+
+
 @pytest.mark.learn
-def test_the_teachers_features_move_with_the_picture(data: Path) -> None:
+@pytest.mark.parametrize("kind", ["facts", "tiny"])
+def test_the_teachers_features_move_with_the_picture(data: Path, kind: str) -> None:
     torch = pytest.importorskip("torch")
     from sysone.arc.learn.align import alignment_loss, make_projections
     from sysone.arc.system1.backend import TinyBackend
 
-    teacher, student = TinyBackend(1), TinyBackend(2)
+    teacher, student = teacher_of(kind), TinyBackend(2)
     row = rows(data)[0]
     one, other = cells(row.grid), grid_transform(TRANSFORMS[5], cells(row.grid))
     text = question_of(row).state_part
@@ -294,7 +384,25 @@ def test_the_teachers_features_move_with_the_picture(data: Path) -> None:
     assert 0 < float(loss.detach()) < 2
     assert all(w.grad is not None for w in projections.parameters())
     assert student.module.patches.weight.grad.abs().sum() > 0
-    assert teacher.module.patches.weight.grad is None
+    assert all(weight.grad is None for weight in teacher.module.parameters())
+
+
+@pytest.mark.learn
+def test_counted_facts_tell_pictures_apart_and_say_what_changed() -> None:
+    torch = pytest.importorskip("torch")
+    teacher = teacher_of("facts")
+    grid = np.full((64, 64), 5, np.uint8)
+    grid[8:12, 8:12] = 9
+    moved, other = np.roll(grid, 16, 1), np.where(grid == 9, 11, grid)
+    rows = ["", f"8:{'*' * 8}{'5' * 56}"]
+    texts = [f"State:\nheader\n{row}" for row in (rows[0], rows[0], rows[0], rows[1])]
+    places, things = teacher.hidden_states([grid, moved, other, grid], texts, 2)
+    for found in (places, things):
+        assert found.shape == (4, 128)
+        assert float((found[0] - found[1]).abs().max()) > 1e-3, "a thing elsewhere"
+        assert float((found[0] - found[2]).abs().max()) > 1e-3, "another colour"
+    assert torch.equal(places[0], places[3])
+    assert float((things[0] - things[3]).abs().max()) > 1e-3, "another change"
 
 
 @pytest.mark.learn

@@ -80,3 +80,45 @@ def test_a_game_counts_the_calls_by_reason() -> None:
     assert counted["novel"] >= 1
     assert counted["failed"] == 0
     assert sum(counted.values()) == adviser.calls
+
+
+class Sure:
+    """A System-1 whose top probability is what it is told."""
+
+    def __init__(self, surest: float, escalation: float | None) -> None:
+        self.surest, self.escalation = surest, escalation
+
+    def probabilities(
+        self, observation: Any, candidates: Any, instruction: str, chunk: int
+    ) -> list[float]:
+        rest = (1 - self.surest) / (len(candidates) - 1)
+        return [self.surest, *[rest] * (len(candidates) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("surest", "escalation", "woken"),
+    [(0.95, 0.9, False), (0.85, 0.9, True), (0.9, 0.9, False), (0.95, None, True)],
+)
+def test_something_new_wakes_below_the_threshold_alone(
+    surest: float, escalation: float | None, woken: bool
+) -> None:
+    adviser = Adviser()
+    rules = Hybrid(stall_patience=1000)
+    agent = Agent(
+        system1=Sure(surest, escalation), system2=adviser, max_candidates=12, hybrid=rules
+    )
+    play_game(MockEnv(0, "competition"), agent, Limits(30))
+    assert agent.waker.calls["level"] == 0
+    assert bool(agent.waker.calls["novel"]) == woken
+    assert bool(adviser.calls) == woken
+
+
+def test_a_stall_wakes_whoever_is_sure() -> None:
+    adviser = Adviser()
+    rules = Hybrid(stall_patience=5)
+    # Without the prior it stays at the wall that its one candidate leads to.
+    sure = Sure(0.99, 0.5)
+    agent = Agent(system1=sure, system2=adviser, raw_policy=True, max_candidates=12, hybrid=rules)
+    play_game(MockEnv(0, "competition"), agent, Limits(40))
+    assert agent.waker.calls["novel"] == 0
+    assert agent.waker.calls["stall"] >= 1

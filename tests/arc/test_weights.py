@@ -254,6 +254,29 @@ def test_a_push_in_parts_is_pulled_whole(hub: Hub, tmp_path: Path) -> None:
 
 
 @pytest.mark.learn
+def test_a_download_that_was_cut_goes_on_where_it_stopped(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    from sysone.arc.weights.hub import pull, push
+
+    # It keeps what it received in whole pieces, of ten megabytes where nothing else is said.
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1000)
+    folder = checkpoint_folder(tmp_path / "s1")
+    push(folder, hub_place("hf:owner/name"), 1 << 20)
+    name = "qwenjev_s1.safetensors"
+    whole = (folder / name).read_bytes()
+    hub.cut_once.add(name)
+    place = hub_place("hf:owner/name")
+    found = pull(place)
+    assert not hub.cut_once, "the connection was never cut"
+    assert (found / name).read_bytes() == whole
+    assert hub.ranges, "the second try began anew"
+    assert int(hub.ranges[0].removeprefix("bytes=").rstrip("-")) == len(whole) // 2
+
+
+@pytest.mark.learn
 def test_a_wrong_digest_loads_nothing(hub: Hub, tmp_path: Path) -> None:
     from sysone.arc.weights.hub import pull, push
 

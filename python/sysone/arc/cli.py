@@ -14,6 +14,7 @@ from sysone.arc.cli_common import (
     USAGE,
     Backend,
     Checkpoint,
+    CollectPolicy,
     ConfigFile,
     Environments,
     Policy,
@@ -322,7 +323,13 @@ def collect(
         typer.Option(min=0.0, max=1.0, help="Share of random candidates  [default: 0.25]"),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="[default: 0]")] = None,
-    policy: Policy = None,
+    policy: Annotated[
+        CollectPolicy | None,
+        typer.Option(
+            help="Who decides; solver: the search over a practice game's rules, and every third "
+            "episode the explorer  [default: heuristic; hybrid where a model is given]"
+        ),
+    ] = None,
     checkpoint: Checkpoint = "",
     system2: System2Address = "",
     system1: System1Address = "",

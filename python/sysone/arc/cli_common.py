@@ -26,6 +26,16 @@ class PolicyName(StrEnum):
     random = "random"
 
 
+class CollectPolicy(StrEnum):
+    """Who decides in a collection."""
+
+    hybrid = "hybrid"
+    system1 = "system1"
+    heuristic = "heuristic"
+    random = "random"
+    solver = "solver"
+
+
 class Rules(StrEnum):
     """How resets count."""
 

@@ -97,15 +97,19 @@ def games_make(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to.")],
     count: Annotated[int, typer.Option(min=1, help="How many.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other games.")] = 0,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Of the three mechanics that no training sees.")
+    ] = False,
 ) -> None:
     """Make training games that combine mechanics; three mechanics are never among them."""
     from sysone.arc.practice.build import generate
     from sysone.arc.practice.levels import HELD_OUT
 
     try:
-        written = generate(out, seed, count)
+        written = generate(out, seed, count, held_out)
     except RunError as error:
         fail(error)
     for folder in written:
         typer.echo(str(folder))
-    typer.echo(f"held out: {', '.join(HELD_OUT)}", err=True)
+    if not held_out:
+        typer.echo(f"held out: {', '.join(HELD_OUT)}", err=True)

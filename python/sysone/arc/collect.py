@@ -20,10 +20,11 @@ from sysone.arc.candidates import build_candidates
 from sysone.arc.decide import HEURISTIC, MODEL, Agent, StepRecord, System1, System2
 from sysone.arc.env import Env, RuleSet, make_env
 from sysone.arc.frame import Frame
-from sysone.arc.models import MODELS, Chosen, make_system1, make_system2
+from sysone.arc.models import Chosen, make_system1, make_system2
 from sysone.arc.observe import Observation
 from sysone.arc.play import Limits, errors_of, play_game
 from sysone.arc.policy import make_policy
+from sysone.arc.practice.guide import Guide, guide_of
 from sysone.runs.atomic import write_json
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
@@ -33,6 +34,12 @@ VERSION: Final = 1
 EPSILON: Final = 0.25
 MOST_SHARES: Final = 24
 """Candidates of a step whose probabilities are written: fewer bytes than its picture has."""
+SOLVER: Final = "solver"
+"""A policy of collections alone: what the search over a practice game's rules would do."""
+FEW: Final = 40
+"""Candidates of the small model's recipe."""
+SELF_LED: Final = 3
+"""Of a solver's episodes one in so many is led by the explorer: its mistakes are other ones."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -64,24 +71,39 @@ class EpsilonAgent(Agent):
         system1: System1 | None = None,
         system2: System2 | None = None,
         explorer_weight: float = 1.0,
+        guide: Guide | None = None,
     ) -> None:
+        """``guide`` leads where it knows a way; without one the policy does."""
         super().__init__(
-            make_policy(policy_name if policy_name not in MODELS else "heuristic", seed),
+            make_policy("random" if policy_name == "random" else "heuristic", seed),
             system1=system1,
             system2=system2,
             explorer_weight=explorer_weight if policy_name == "hybrid" else 1.0,
         )
         self._epsilon = epsilon
-        self._draws = random.Random(seed)
+        self._epsilon_draws = random.Random(seed)
+        self._guide = guide
 
     def decide(self) -> tuple[Action, StepRecord]:
         """Mostly the policy's decision."""
         action, record = super().decide()
         seen = self.observation
         free = record.source in (MODEL, HEURISTIC)
-        if free and seen is not None and self._draws.random() < self._epsilon:
-            candidates = build_candidates(seen)
-            action = self._draws.choice(candidates)
+        if not free or seen is None:
+            return action, record
+        candidates = build_candidates(seen)
+        if self._guide is not None:
+            ways = self._guide.best(candidates)
+            if ways:
+                action = self._epsilon_draws.choice(ways)
+                record = replace(
+                    record,
+                    source=SOLVER,
+                    n_candidates=len(candidates),
+                    probability=1 / len(ways),
+                )
+        if self._epsilon_draws.random() < self._epsilon:
+            action = self._epsilon_draws.choice(candidates)
             # What the policy and System-2 said stays told.
             record = replace(
                 record,
@@ -127,8 +149,9 @@ class TraceWriter:
         record: StepRecord,
         frame: Frame | None,
         after: Observation | None,
+        best: list[str] | None = None,
     ) -> None:
-        """One action and what came of it."""
+        """One action and what came of it; ``best`` is what a guide would have done."""
         pictures = [] if frame is None else [grids.grid_text(picture) for picture in frame.frame]
         line: dict[str, Any] = {
             "v": VERSION,
@@ -159,6 +182,8 @@ class TraceWriter:
             line["probabilities"] = {
                 text: round(share, 6) for text, share in record.shares[:MOST_SHARES]
             }
+        if best:
+            line["best"] = best
         self._step += 1
         self._write(line)
 
@@ -215,11 +240,11 @@ def is_finished(path: Path) -> bool:
 
 
 def record_game(
-    env: Env, agent: Agent, limits: Limits, writer: TraceWriter
+    env: Env, agent: Agent, limits: Limits, writer: TraceWriter, guide: Guide | None = None
 ) -> tuple[dict[str, Any], int]:
     """Play a game and write it; its row, and the lines that could not be written.
 
-    A full disk does not end the game.
+    With a guide each line says what would have been best. A full disk does not end the game.
     """
     failures = 0
     writing = True
@@ -237,12 +262,14 @@ def record_game(
 
         def decide(self) -> tuple[Action, StepRecord]:
             self.before = agent.observation
+            self.best = _best(guide, self.before)
             action, self.record = agent.decide()
             return action, self.record
 
         def note(self, action: Action, frame: Frame | None) -> None:
             agent.note(action, frame)
-            attempt(lambda: writer.step(self.before, action, self.record, frame, agent.observation))
+            after = agent.observation
+            attempt(lambda: writer.step(self.before, action, self.record, frame, after, self.best))
 
     def attempt(write: Any) -> None:
         nonlocal failures, writing
@@ -268,6 +295,14 @@ def record_game(
     return row, failures
 
 
+def _best(guide: Guide | None, seen: Observation | None) -> list[str]:
+    """What a guide would do: of all candidates, and of the few that a small model is given."""
+    if guide is None or seen is None:
+        return []
+    every = dict.fromkeys([*build_candidates(seen), *build_candidates(seen, FEW)])
+    return [action.text for action in guide.best(list(every))]
+
+
 def collect(
     settings: Settings, out: Path, environments_dir: Path, progress: Progress
 ) -> dict[str, Any]:
@@ -282,6 +317,7 @@ def collect(
     rows: dict[str, list[dict[str, Any]]] = {}
     task = progress.task("collect", len(settings.games) * settings.episodes)
     for game_id in settings.games:
+        tables: dict[int, dict[Any, int]] = {}
         for episode in range(settings.episodes):
             path = out / game_id / f"ep{episode}.jsonl"
             if is_finished(path):
@@ -292,6 +328,8 @@ def collect(
             else:
                 seed = crc32(f"{settings.seed}:{game_id}:{episode}".encode())
                 env = make_env(game_id, environments_dir, settings.rules)
+                guide = guide_of(env, tables)
+                led = settings.policy == SOLVER and (episode + 1) % SELF_LED
                 agent = EpsilonAgent(
                     settings.policy,
                     seed,
@@ -299,10 +337,11 @@ def collect(
                     make_system1(settings.models),
                     make_system2(settings.models),
                     settings.explorer_weight,
+                    guide if led else None,
                 )
                 writer = TraceWriter(path, env.game_id, episode)
                 limits = Limits(settings.max_actions, time_limit_s=float("inf"))
-                _, failures = record_game(env, agent, limits, writer)
+                _, failures = record_game(env, agent, limits, writer, guide)
                 writer.close()
                 counts["episodes"] += 1
                 counts["recording_failures"] += failures

@@ -21,6 +21,8 @@ class System1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lora_alpha: int = 64
     eval_leaf_batch: int = 64
     max_candidates: int = 255
+    sample: bool = False
+    """Draw a candidate by its probability in place of the likeliest."""
 
 
 class System2(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,7 +38,7 @@ class StageA(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     teacher_model: str = ""
     """Of hf a folder or name (empty: the default teacher); of tiny a checkpoint folder, and
-    where it is empty fresh weights of another seed."""
+    where it is empty facts that are counted in the picture."""
     teacher_4bit: bool = True
     layers: int = 2
     steps: int = 200
@@ -56,9 +58,13 @@ class StageB(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Questions a step."""
     warmup_steps: int = 20
     """Steps that only the heads learn in."""
+    rise_steps: int = 10
+    """Steps over which the rates rise."""
     max_tokens: int = 0
     """Rows with a longer leaf are left out and counted; 0: a row that does not fit is an error."""
     augment: bool = True
+    max_candidates: int = 0
+    """Of a choice the right candidates and as many others as are learnt from; 0: all."""
 
 
 class StageC(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,6 +75,8 @@ class StageC(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch: int = 64
     max_rows: int = 400
     """Rows of each part and family that are read."""
+    ablation_rows: int = 100
+    """Rows of a family that are asked once more with parts of the question blanked; 0: none."""
 
 
 class Hybrid(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,6 +105,8 @@ class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rows from traces."""
 
     max_candidates: int = 40
+    choices: float = 0.5
+    """Share of the steps that a choice is made of; the first in a state always is one."""
     booleans: float = 0.25
     scores: float = 0.12
     seed: int = 0

@@ -5,6 +5,7 @@ of any layer costs at most the quality of one decision, and is counted.
 """
 
 import math
+import random
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -17,16 +18,19 @@ from sysone.arc.candidates import MAX_CANDIDATES, build_candidates
 from sysone.arc.config import Hybrid
 from sysone.arc.frame import GAME_OVER, WIN, Frame
 from sysone.arc.lifecycle import Guard
-from sysone.arc.memory import DIED, GAINED, NO_OP, Memory, Noted
+from sysone.arc.memory import DIED, GAINED, MOVED_ON, NO_OP, Memory, Noted
 from sysone.arc.observe import Observation, Watcher
 from sysone.arc.policy import Explorer, Policy
-from sysone.arc.wake import NOVEL, STALL, TIME_SHARE, Waker
+from sysone.arc.wake import STALL, TIME_SHARE, Waker
 
 MODEL, HEURISTIC, FORCED, FALLBACK = "model", "heuristic", "forced", "fallback"
 SOURCES: Final = (MODEL, HEURISTIC, FORCED, FALLBACK)
 FAILURES_IN_A_ROW: Final = 3
 """Failures of System-1 after which the explorer plays the rest of the game."""
 NO_OP_PRIOR, DEADLY_PRIOR = 0.02, 0.01
+"""Factors on what is known to do nothing, or to end the game, in this very state. An action that
+led to a state of ``n`` visits has 1 / (1 + n): a model that always takes its likeliest candidate
+walks in circles without (node counting, Koenig and Szymanski 1999)."""
 MIN_MODEL_SHARE: Final = 0.9
 """Share of decisions, forced ones left out, below which a requested model counts as degraded."""
 
@@ -99,8 +103,13 @@ class Agent:
         max_candidates: int = MAX_CANDIDATES,
         hybrid: Hybrid | None = None,
         explorer_weight: float = 1.0,
+        sample: bool = False,
     ) -> None:
-        """``explorer_weight`` is the factor on what the explorer would do; 1: it is not asked."""
+        """``explorer_weight`` is the factor on what the explorer would do; 1: it is not asked.
+
+        With ``sample`` a candidate is drawn by its probability; else the likeliest is taken.
+        """
+        self._draws = random.Random(f"decide:{seed}") if sample else None
         self.watcher = Watcher()
         self.guard = Guard()
         self.memory = Memory()
@@ -212,6 +221,8 @@ class Agent:
             ranked = sorted(range(len(candidates)), key=lambda i: (-probabilities[i], i))
             shares = [(candidates[i].text, probabilities[i]) for i in ranked]
             best = ranked[0]
+            if self._draws is not None:
+                best = self._draws.choices(range(len(candidates)), probabilities)[0]
             record = StepRecord(MODEL, len(candidates), probabilities[best], shares[:3])
             record.shares = shares
             return candidates[best], record
@@ -286,7 +297,7 @@ class Agent:
     ) -> list[float] | None:
         """System-1's probabilities; None where it failed, which is counted."""
         advice = self.system2.lines() if isinstance(self.system2, Adviser) else []
-        instruction = "\n".join(wording.lines(advice, self.memory.lines()))
+        instruction = "\n".join(wording.lines(advice, self.memory.lines(seen)))
         for attempt in range(2):
             try:
                 found = list(system1.probabilities(seen, candidates, instruction, self._chunk))
@@ -324,6 +335,9 @@ class Agent:
                 weighted[index] *= NO_OP_PRIOR if edge.kind == NO_OP else DEADLY_PRIOR
             elif edge is None and action in proposed:
                 weighted[index] *= self.waker.rules.system2_weight
+            elif edge is not None and edge.kind == MOVED_ON and action is not self._wish:
+                target = self.memory.graph.get(edge.target)
+                weighted[index] /= 1 + (1 if target is None else target.visits)
             if action is self._wish:
                 weighted[index] *= self.explorer_weight
         total = sum(weighted)
@@ -340,8 +354,8 @@ class Agent:
         self._begun_s = now_s if self._begun_s is None else self._begun_s
         limit_s = TIME_SHARE * self.waker.rules.game_time_limit_s
         left_s = limit_s - (now_s - self._begun_s)
-        reason = self.waker.reason(seen, now_s, left_s)
-        if reason is None or (reason == NOVEL and not novelty):
+        reason = self.waker.reason(seen, now_s, left_s, novelty)
+        if reason is None:
             return False
         self._wake = reason
         if isinstance(self.system2, Adviser):

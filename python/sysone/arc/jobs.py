@@ -143,6 +143,8 @@ def make_player(job: Job) -> Agent:
         max_candidates=max_candidates(options.models, settings),
         hybrid=settings.hybrid,
         explorer_weight=settings.hybrid.explorer_weight if hybrid else 1.0,
+        sample=settings.system1.sample,
+        seed=job.seed,
     )
 
 

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sysone.arc.actions import RESET_ID, Action
+from sysone.arc import wording
+from sysone.arc.actions import CLICK_ID, RESET_ID, Action, simple
 from sysone.arc.frame import GAME_OVER
 from sysone.arc.moved import Moved, find_moves
 from sysone.arc.observe import Observation
@@ -16,6 +17,10 @@ from sysone_core import grids
 
 LINES: Final = 8
 """Lines of the summary for a model's instruction."""
+MANY: Final = 9
+"""Visits of a state that are told apart."""
+MOVER_SIDE: Final = 24
+"""Cells that a thing which moves extends over at most: more is several things of one colour."""
 
 NO_OP, MOVED_ON, DIED, GAINED = "no-op", "changed", "died", "gained"
 
@@ -91,6 +96,8 @@ class Memory:
         self.goals: list[GoalEvidence] = []
         self.graph: dict[int, Node] = {}
         self._transitions: list[Transition] = []
+        self._ways: dict[frozenset[int], dict[int, Counter[tuple[int, int]]]] = {}
+        """Of things by their values: by how much each action moved them."""
         self._components: tuple[NDArray[np.uint8], grids.Components] | None = None
 
     def start_level(self, observation: Observation) -> None:
@@ -142,6 +149,8 @@ class Memory:
             effect.cells += int(np.count_nonzero(after.mask.ravel()[after.changed] == 0))
             if moves:
                 effect.shifts[moves[0].dx, moves[0].dy] += 1
+            if not action.is_click:
+                self._learn_ways(action.id, moves)
         self.node(masked_before).edges[action] = Edge(kind, after.masked_hash)
         novel = False
         if gained:
@@ -194,11 +203,16 @@ class Memory:
                     queue.append(edge.target)
         return None
 
-    def lines(self) -> list[str]:
-        """At most eight short lines on what actions do, for a model's instruction."""
+    def lines(self, seen: Observation | None = None) -> list[str]:
+        """At most eight short lines on what is known, for a model's instruction.
+
+        With an observation the first ones tell what was tried in its masked state, and where the
+        thing is that actions move.
+        """
+        told = [] if seen is None else [self._here(seen), self._mover_line(seen)]
+        lines = [line for line in told if line]
         ranked = sorted(self.effects.items(), key=lambda pair: (-pair[1].tried, pair[0]))
-        lines = []
-        for key, effect in ranked[:LINES]:
+        for key, effect in ranked[: LINES - len(lines)]:
             text = f"{key}: changed {effect.changed} of {effect.tried}"
             if effect.changed:
                 text += f", {effect.cells / effect.changed:.0f} cells"
@@ -211,6 +225,75 @@ class Memory:
                 text += f", {effect.gains} levels"
             lines.append(text)
         return lines
+
+    def _here(self, seen: Observation) -> str:
+        """What each simple action is known to do in this masked state."""
+        node = self.graph.get(seen.masked_hash)
+        edges = {} if node is None else node.edges
+        told = []
+        for id_ in sorted(seen.available_actions):
+            if id_ in (RESET_ID, CLICK_ID):
+                continue
+            edge = edges.get(simple(id_))
+            if edge is None:
+                what = wording.UNTRIED
+            elif edge.kind == NO_OP:
+                what = wording.IDLE
+            elif edge.kind == DIED:
+                what = wording.DEADLY
+            else:
+                target = self.graph.get(edge.target)
+                what = f"{wording.SEEN} {min(MANY, 1 if target is None else target.visits)}"
+            told.append(f"{id_} {what}")
+        return wording.HERE + ", ".join(told) if told else ""
+
+    def _learn_ways(self, action_id: int, moves: Iterable[Moved]) -> None:
+        for move in moves:
+            ways = self._ways.setdefault(move.values, {}).setdefault(action_id, Counter())
+            ways[move.dx, move.dy] += 1
+
+    def _mover(self) -> frozenset[int] | None:
+        """Values of the thing that actions move each its own way; None: not known."""
+
+        def obeys(values: frozenset[int]) -> tuple[int, int]:
+            ways = [
+                {(int(np.sign(dx)), int(np.sign(dy))) for dx, dy in steps}
+                for steps in self._ways[values].values()
+            ]
+            single = {next(iter(found)) for found in ways if len(found) == 1}
+            return len(single) - sum(len(found) > 1 for found in ways), -min(values)
+
+        best = max(self._ways, key=obeys, default=None)
+        return best if best is not None and obeys(best)[0] > 0 else None
+
+    def mover(self, seen: Observation) -> tuple[int, int, int] | None:
+        """Cell and value of the thing that actions move; None: not known, or not in sight."""
+        values = self._mover()
+        if values is None:
+            return None
+        cells = np.isin(seen.grid, list(values)) & (seen.mask == 0)
+        rows, columns = np.flatnonzero(cells.any(axis=1)), np.flatnonzero(cells.any(axis=0))
+        if not len(rows):
+            return None
+        x0, x1, y0, y1 = int(columns[0]), int(columns[-1]), int(rows[0]), int(rows[-1])
+        if max(x1 - x0, y1 - y0) >= MOVER_SIDE:
+            return None
+        return (x0 + x1) // 2, (y0 + y1) // 2, min(values)
+
+    def _mover_line(self, seen: Observation) -> str:
+        """Where the mover is, and where each action would bring it if nothing is in its way."""
+        found, values = self.mover(seen), self._mover()
+        if found is None or values is None:
+            return ""
+        x, y, value = found
+        height, width = seen.grid.shape
+        told = []
+        for id_, steps in sorted(self._ways[values].items()):
+            # The shortest: a thing that slides looks at the cell beside it.
+            dx, dy = min(steps, key=lambda step: (abs(step[0]) + abs(step[1]), step))
+            if 0 <= x + dx < width and 0 <= y + dy < height:
+                told.append(wording.TO.format(id=id_, x=x + dx, y=y + dy))
+        return "".join([f"{wording.MOVER}x={x} y={y}, colour {value:x}", *told])
 
     def _rekey(self, mask: NDArray[np.uint8]) -> None:
         """Build the level's graph anew with another mask."""

@@ -55,6 +55,8 @@ class Waker:
         self._without_new = 0
         self._level: int | None = None
         """Levels completed at the last wake."""
+        self._begun: int | None = None
+        """Levels completed at the first observation."""
         self._seen_level: int | None = None
         self._seen: set[int] = set()
         self._seconds: deque[float] = deque(maxlen=CALLS_KEPT)
@@ -63,6 +65,8 @@ class Waker:
     def observe(self, observation: Observation) -> None:
         """Take note of one observation, the first of a game included."""
         key = observation.frame_hash if self.rules.novelty == "raw" else observation.masked_hash
+        if self._begun is None:
+            self._begun = observation.levels_completed
         if self._seen_level != observation.levels_completed:
             self._seen_level = observation.levels_completed
             self._seen.clear()
@@ -71,13 +75,16 @@ class Waker:
         self._since_wake += 1
         self._without_new = 0 if self._new else self._without_new + 1
 
-    def reason(self, observation: Observation, now_s: float, left_s: float) -> str | None:
+    def reason(
+        self, observation: Observation, now_s: float, left_s: float, novelty: bool = True
+    ) -> str | None:
         """Why to wake System-2 now, or None.
 
         Args:
             observation: the newest, given to `observe` before.
             now_s: of the clock that the breaker rests by.
             left_s: seconds until 95 % of the game's time are used up.
+            novelty: whether something new is a reason; a gained level and a stall always are.
         """
         used = sum(self.calls[name] for name in (NOVEL, LEVEL, STALL))
         if used >= self.rules.system2_max_calls_per_game or not self.breaker.closed(now_s):
@@ -85,11 +92,12 @@ class Waker:
         if left_s <= (2 * statistics.median(self._seconds) if self._seconds else 0.0):
             return None
         levels = observation.levels_completed
-        if self._level is not None and levels > self._level:
+        before = self._begun if self._level is None else self._level
+        if before is not None and levels > before:
             return LEVEL
-        if self._level != levels:
+        if novelty and self._level != levels:
             return NOVEL
-        if self._new and (self.rules.novelty == "raw" or self._since_wake >= PAUSE):
+        if novelty and self._new and (self.rules.novelty == "raw" or self._since_wake >= PAUSE):
             return NOVEL
         return STALL if self._without_new >= self.rules.stall_patience else None
 

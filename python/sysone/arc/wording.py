@@ -21,12 +21,23 @@ ADVICE_LINES: Final = 3
 """Lines of System-2's advice in an instruction."""
 INSTRUCTION_LINES: Final = 8
 """Lines below a question, advice included."""
-MEMORY_LINES: Final = 4
-"""Of these, lines on what actions do: each is fifty tokens that every step reads."""
+MEMORY_LINES: Final = 3
+"""Of these, lines on what is known: of this state, of what moves, and of what actions do."""
+HERE: Final = "Here: "
+"""Begins the line on what was tried in this state: ``Here: 1 untried, 2 no effect, 3 seen 4``."""
+UNTRIED: Final = "untried"
+IDLE: Final = "no effect"
+SEEN: Final = "seen"
+"""It led to a state that was seen so often."""
+DEADLY: Final = "deadly"
+MOVER: Final = "What moves is at "
+"""Begins the line on the thing that the actions move: ``x=12 y=30, colour 9`` follows."""
+TO: Final = "; {id} to x={x} y={y}"
+"""Ends that line: where each action would bring it."""
 
 
 def lines(advice: list[str], memory: list[str]) -> list[str]:
-    """What stands below a question: at most 3 lines of advice, 4 of memory."""
+    """What stands below a question: at most 3 lines of advice, 3 of memory."""
     advice = advice[:ADVICE_LINES]
     return [*advice, *memory[: min(MEMORY_LINES, INSTRUCTION_LINES - len(advice))]]
 
@@ -39,5 +50,6 @@ def with_lines(question: str, advice: list[str], memory: list[str]) -> str:
 @cache
 def version() -> str:
     """Digest of all wording, 16 hex digits."""
-    every = "\0".join((CHOICE, BOOLEAN, BOOLEAN_CANDIDATE, SCORE, *LEVELS, "leaf-1"))
+    known = (HERE, UNTRIED, IDLE, SEEN, DEADLY, MOVER, TO, str(MEMORY_LINES))
+    every = "\0".join((CHOICE, BOOLEAN, BOOLEAN_CANDIDATE, SCORE, *LEVELS, *known, "leaf-2"))
     return sha256(every.encode()).hexdigest()[:16]

@@ -5,8 +5,9 @@ the student's is compared with the teacher's by cosine.
 """
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -22,6 +23,17 @@ from sysone.runs.progress import Progress
 Tensor = Any
 
 
+class Teacher(Protocol):
+    """What the student is drawn towards."""
+
+    name: str
+    hidden: int
+    module: Any
+
+    def hidden_states(self, images: Sequence[Any], texts: Sequence[str], layers: int) -> list[Any]:
+        """Vectors [n, hidden] of pictures and texts, of each of ``layers``."""
+
+
 def make_projections(student: int, teacher: int, layers: int, seed: int) -> Any:
     """A linear map of each layer."""
     with torch.random.fork_rng(devices=[]):
@@ -30,7 +42,7 @@ def make_projections(student: int, teacher: int, layers: int, seed: int) -> Any:
 
 
 def alignment_loss(
-    student: Backend, teacher: Backend, projections: Any, grids_: list[Any], texts: list[str]
+    student: Backend, teacher: Teacher, projections: Any, grids_: list[Any], texts: list[str]
 ) -> Tensor:
     """Mean of 1 - cosine over layers and rows; both see the pictures themselves."""
     layers = len(projections)
@@ -46,7 +58,7 @@ def alignment_loss(
 
 def align(
     student: Backend,
-    teacher: Backend,
+    teacher: Teacher,
     rows: list[Row],
     config: StageA,
     path: Path,

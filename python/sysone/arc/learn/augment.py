@@ -13,6 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from sysone.arc import wording
 from sysone.arc.actions import SIDE, Action, click, parse, simple
 from sysone.arc.learn.rows import Row, cells
 from sysone_core import grids
@@ -21,6 +22,8 @@ UP, DOWN, LEFT, RIGHT = 1, 2, 3, 4
 _STEPS: Final = {UP: (0, -1), DOWN: (0, 1), LEFT: (-1, 0), RIGHT: (1, 0)}
 _SHIFT: Final = re.compile(r"moves by x([+-]\d+) y([+-]\d+)")
 _ON: Final = re.compile(r"^ACTION6 on ([0-9a-f])")
+_MOVER: Final = re.compile(re.escape(wording.MOVER) + r"x=(\d+) y=(\d+), colour ([0-9a-f])(.*)")
+_TO: Final = re.compile(r"; (\d) to x=(\d+) y=(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,23 @@ def action_transform(transform: Transform, action: Action) -> Action:
 
 
 def line_transform(transform: Transform, line: str) -> str:
-    """A line of what is known of an action."""
+    """A line of what is known."""
+    if line.startswith(wording.HERE):
+        known = []
+        for part in line[len(wording.HERE) :].split(", "):
+            id_, _, what = part.partition(" ")
+            known.append((id_transform(transform, int(id_)), what))
+        return wording.HERE + ", ".join(f"{id_} {what}" for id_, what in sorted(known))
+    mover = _MOVER.fullmatch(line)
+    if mover:
+        x, y = coord_transform(transform, int(mover[1]), int(mover[2]))
+        told = []
+        for id_, to_x, to_y in _TO.findall(mover[4]):
+            cell = coord_transform(transform, int(to_x), int(to_y))
+            told.append((id_transform(transform, int(id_)), cell))
+        ends = [wording.TO.format(id=id_, x=cell[0], y=cell[1]) for id_, cell in sorted(told)]
+        colour = f", colour {transform.colours[int(mover[3], 16)]:x}"
+        return "".join([f"{wording.MOVER}x={x} y={y}{colour}", *ends])
     if line[:6] == "ACTION" and line[6:7].isdecimal():
         line = f"ACTION{id_transform(transform, int(line[6]))}{line[7:]}"
     on = _ON.match(line)
@@ -168,4 +187,5 @@ def augmented(rng: random.Random, row: Row) -> Row:
         moved,
         candidates=[moved.candidates[index] for index in order],
         label=order.index(moved.label),
+        shares=[moved.shares[index] for index in order] if moved.shares else [],
     )

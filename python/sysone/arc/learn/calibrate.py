@@ -9,9 +9,11 @@ measures on validation games.
 
 import copy
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Final
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -21,6 +23,7 @@ from torch.nn import functional
 from sysone.arc.config import StageC
 from sysone.arc.learn.rows import Row, question_of
 from sysone.arc.system1.backend import TooLongError
+from sysone.arc.system1.leaf import Question
 from sysone.arc.system1.model import FAMILIES, System1Model
 from sysone.runs.progress import Progress
 
@@ -29,12 +32,31 @@ BINS: Final = 15
 ARMS: Final = ("cross-entropy", "brier", "paired")
 
 
+Label = int | Sequence[float]
+"""What is right: an outcome, or how right each one is, their sum 1."""
+
+
 @dataclass(slots=True)
 class Read:
     """Leaf vectors and labels of rows of one family."""
 
     vectors: list[Tensor]
-    labels: list[int]
+    labels: list[Any]
+
+
+def truth_of(label: Label, count: int) -> NDArray[np.float64]:
+    """A label as a distribution over ``count`` outcomes."""
+    if isinstance(label, int):
+        found = np.zeros(count)
+        found[label] = 1
+        return found
+    return np.asarray(label, np.float64)
+
+
+def cross_entropy(shares: NDArray[np.float64], label: Label) -> float:
+    """Of a distribution against a label."""
+    logs = np.log(np.maximum(shares, 1e-12))
+    return -float((truth_of(label, len(shares)) * logs).sum())
 
 
 def paired_surrogate(logits: Tensor, first: Tensor, second: Tensor, labels: Tensor) -> Tensor:
@@ -83,45 +105,61 @@ def ece(confidence: NDArray[np.float64], correct: NDArray[np.float64], bins: int
     return float(sum(gaps) / max(1, len(order)))
 
 
-def measures(shares: Sequence[NDArray[np.float64]], labels: Sequence[int]) -> dict[str, float]:
-    """NLL, Brier, ECE and accuracy of distributions."""
+def measures(shares: Sequence[NDArray[np.float64]], labels: Sequence[Label]) -> dict[str, float]:
+    """NLL, Brier, ECE and accuracy of distributions; any of several right outcomes is right.
+
+    Beside them ``uniform``: the accuracy of any outcome with the same probability.
+    """
     if not labels:
         return {}
-    nll, squares, top, right = [], [], [], []
+    nll, squares, top, right, uniform = [], [], [], [], []
     for row, label in zip(shares, labels, strict=True):
-        truth = np.zeros(len(row))
-        truth[label] = 1
-        nll.append(-math.log(max(row[label], 1e-12)))
+        truth = truth_of(label, len(row))
+        nll.append(cross_entropy(row, label))
         squares.append(float(((row - truth) ** 2).sum()))
         top.append(float(row.max()))
-        right.append(float(row.argmax() == label))
+        right.append(float(truth[row.argmax()] > 0))
+        uniform.append(float((truth > 0).mean()))
     return {
         "rows": len(labels),
         "nll": round(float(np.mean(nll)), 4),
         "brier": round(float(np.mean(squares)), 4),
         "ece": round(ece(np.array(top), np.array(right)), 4),
         "accuracy": round(float(np.mean(right)), 4),
+        "uniform": round(float(np.mean(uniform)), 4),
     }
 
 
 def read(
-    model: System1Model, rows: Sequence[Row], limit: int, progress: Progress
+    model: System1Model,
+    rows: Sequence[Row],
+    limit: int,
+    progress: Progress,
+    change: Callable[[Question], Question] | None = None,
 ) -> dict[str, Read]:
-    """Leaf vectors of at most ``limit`` rows a family."""
+    """Leaf vectors of at most ``limit`` rows a family, of all games alike.
+
+    ``change`` is done to each question before it is asked.
+    """
     found: dict[str, Read] = {family: Read([], []) for family in FAMILIES}
-    task = progress.task("stage C: reading", len(rows))
+    drawn = [
+        row
+        for family in FAMILIES
+        for row in sorted(
+            (row for row in rows if row.family == family),
+            key=lambda row: (crc32(row.key.encode()), row.key),
+        )[:limit]
+    ]
+    task = progress.task("stage C: reading", len(drawn))
     with torch.inference_mode():
-        for row in rows:
-            mine = found[row.family]
-            if len(mine.labels) < limit:
-                try:
-                    vectors = model.backend.vectors([question_of(row, model.backend.compact)], 64)[
-                        0
-                    ]
-                except TooLongError:
-                    continue
-                mine.vectors.append(vectors.clone())
-                mine.labels.append(row.label)
+        for row in drawn:
+            question = question_of(row, model.backend.compact)
+            if change is not None:
+                question = change(question)
+            with suppress(TooLongError):
+                vectors = model.backend.vectors([question], 64)[0]
+                found[row.family].vectors.append(vectors.clone())
+                found[row.family].labels.append(row.target)
             task.advance()
     task.finish()
     return found
@@ -145,13 +183,13 @@ def softmax(logits: NDArray[np.float64], temperature: float = 1.0) -> NDArray[np
     return shares
 
 
-def fit_temperature(logits: Sequence[NDArray[np.float64]], labels: Sequence[int]) -> float:
+def fit_temperature(logits: Sequence[NDArray[np.float64]], labels: Sequence[Label]) -> float:
     """The temperature with the least NLL, 0.05 to 20, by golden section on its logarithm."""
 
     def nll(log_t: float) -> float:
         t = math.exp(log_t)
         pairs = zip(logits, labels, strict=True)
-        return float(np.mean([-math.log(max(softmax(row, t)[y], 1e-12)) for row, y in pairs]))
+        return float(np.mean([cross_entropy(softmax(row, t), label) for row, label in pairs]))
 
     low, high = math.log(0.05), math.log(20.0)
     ratio = (math.sqrt(5) - 1) / 2
@@ -165,14 +203,15 @@ def fit_temperature(logits: Sequence[NDArray[np.float64]], labels: Sequence[int]
 
 
 def escalation_threshold(
-    shares: Sequence[NDArray[np.float64]], labels: Sequence[int]
+    shares: Sequence[NDArray[np.float64]], labels: Sequence[Label]
 ) -> float | None:
     """The top probability that best tells wrong choices from right ones (Youden's J).
 
     None where there are only right or only wrong ones.
     """
     top = np.array([row.max() for row in shares])
-    wrong = np.array([row.argmax() != label for row, label in zip(shares, labels, strict=True)])
+    pairs = zip(shares, labels, strict=True)
+    wrong = np.array([truth_of(label, len(row))[row.argmax()] == 0 for row, label in pairs])
     if not len(top) or wrong.all() or not wrong.any():
         return None
     levels = np.unique(top)
@@ -196,6 +235,35 @@ def train_arm(model: System1Model, found: Read, arm: str, config: StageC, seed: 
         arm_loss(arm, logits, labels[rows], generator).backward()
         optimizer.step()
     return head
+
+
+BLANKED: Final[dict[str, Callable[[Question], Question] | None]] = {
+    "whole": None,
+    "picture blanked": lambda asked: replace(asked, grid=np.zeros_like(asked.grid)),
+    "state blanked": lambda asked: replace(asked, state=asked.state.split("\n", 1)[0]),
+    "lines blanked": lambda asked: replace(asked, instruction=asked.instruction.split("\n", 1)[0]),
+}
+"""Parts of a question that an answer is measured without: its cells, its state, what is known."""
+
+
+def ablations(
+    model: System1Model, held: Sequence[Row], rows: int, progress: Progress
+) -> dict[str, dict[str, dict[str, float]]]:
+    """What each part of a question is worth: measures on at most ``rows`` of each family."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for name, change in BLANKED.items():
+        seen = read(model, held, rows, progress, change)
+        found[name] = {
+            family: measures(
+                [
+                    softmax(row, model.temperatures.get(family, 1.0))
+                    for row in logits_of(model, family, seen[family])
+                ],
+                seen[family].labels,
+            )
+            for family in FAMILIES
+        }
+    return found
 
 
 def calibrate(
@@ -249,4 +317,6 @@ def calibrate(
             shares = [softmax(row, temperature) for row in fitted]
             model.escalation = escalation_threshold(shares, fit[family].labels)
             report["escalation"] = model.escalation
+    if config.ablation_rows:
+        report["ablations"] = ablations(model, held, config.ablation_rows, progress)
     return report

@@ -21,6 +21,11 @@ def lines(calibration: dict[str, Any], report: dict[str, Any], card: dict[str, A
         for key in ("accuracy", "nll", "brier", "ece"):
             shipped = theirs.get("after", {}).get(key, "-")
             rows.append(f"{family} {key}: {found['after'].get(key, '-')} | {shipped}")
+    for name, found in calibration.get("ablations", {}).items():
+        theirs = card.get("ablations", {}).get(name, {})
+        for family, row in found.items():
+            shipped = theirs.get(family, {}).get("nll", "-")
+            rows.append(f"{name}, {family} nll: {row.get('nll', '-')} | {shipped}")
     summary = report["summary"]
     low, high = summary["rhae_interval"]
     rows.append(
@@ -29,7 +34,10 @@ def lines(calibration: dict[str, Any], report: dict[str, Any], card: dict[str, A
     )
     for name, found in summary.get("baselines", {}).items():
         low, high = found["rhae_interval"]
-        rows.append(f"held-out, {name}: {found['rhae_mean']:.3f} % ({low:.3f} to {high:.3f})")
+        rows.append(
+            f"held-out, {name}: {found['rhae_mean']:.3f} % ({low:.3f} to {high:.3f}) | "
+            f"{card.get('held_out', {}).get(name, '-')}"
+        )
     return rows
 
 

@@ -1,13 +1,14 @@
 """Rows from traces: games are replayed through the same eyes that play them.
 
-An action's grade is 2 where it gained a level, 1 where the masked picture changed without a loss,
--1 for a death, else 0. A choice's label is the best action that was observed in its masked state;
-of equals the one that led to the rarer state. States where every grade is 0 or less teach no
-choice.
+A choice's label says which candidates make progress. Where the game's own rules were searched (see
+`sysone.arc.practice.guide`), these are the actions that shorten the way the most. Elsewhere it is
+judged in hindsight over all that was observed in a masked state: an action is worth ``0.8 ** d``
+if a level was gained ``d`` observed actions after it, a little if the picture changed without a
+loss, else nothing. States where nothing was worth anything teach no choice.
 """
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from zlib import crc32
 
 import msgspec
 
-from sysone.arc.actions import CLICK_ID, Action, make
+from sysone.arc.actions import CLICK_ID, Action, make, parse
 from sysone.arc.candidates import build_candidates
 from sysone.arc.collect import read_trace
 from sysone.arc.config import Data
@@ -34,7 +35,12 @@ AHEAD: Final = 20
 LEVELS: Final = 5
 SPLIT: Final = 8
 """One game in so many is for validation, one for calibration."""
-GRADES: Final = {GAINED: 2, MOVED_ON: 1, DIED: -1}
+FADING: Final = 0.8
+"""Worth of an action whose level gain lies one action further away."""
+CHANGED: Final = 0.02
+"""Worth of an action that changed the picture, and no more is known."""
+ROWS_A_STATE: Final = 4
+"""Choices of one masked state: what is known of it differs."""
 Parts = ("train", "valid", "calibration")
 
 
@@ -49,6 +55,13 @@ class Step:
     novel: bool
     lines: list[str]
     key: str
+    best: list[Action] = field(default_factory=list)
+    """What a guide would have done."""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Level and masked state."""
+        return self.before.levels_completed, self.before.masked_hash
 
 
 @dataclass(slots=True)
@@ -91,7 +104,7 @@ def replay(path: Path) -> Iterator[Step]:
         data = line["data"]
         id_ = 0 if line["action"] == "RESET" else int(line["action"][6:])
         action = make(id_, data.get("x"), data.get("y"))
-        known = memory.lines()
+        known = memory.lines(seen)
         after = watcher.observe(
             Frame(
                 frame=[grids.text_to_grid(text) for text in line["frames_after"]],
@@ -106,7 +119,8 @@ def replay(path: Path) -> Iterator[Step]:
         noted = memory.note(before, action, after)
         if id_ and before.state != GAME_OVER:
             key = f"{line['game_id']}:{line['episode']}:{line['step']}"
-            yield Step(before, action, noted.kind, after.masked_hash, noted.novel, known, key)
+            best = [parse(text) for text in line.get("best", ())]
+            yield Step(before, action, noted.kind, after.masked_hash, noted.novel, known, key, best)
 
 
 def split_of(games: Sequence[str]) -> dict[str, str]:
@@ -179,31 +193,57 @@ def _row_part(row: Row, counts: Counts) -> str:
 def rows_of(game: str, episodes: Sequence[Path], options: Data, counts: Counts) -> Iterator[Row]:
     """The rows of one game."""
     steps = [list(replay(path)) for path in episodes]
-    visits = Counter(step.target for episode in steps for step in episode)
-    best: dict[tuple[int, int], dict[Action, tuple[int, int]]] = defaultdict(dict)
-    for step in (step for episode in steps for step in episode):
-        grades = best[step.before.levels_completed, step.before.masked_hash]
-        grade = (GRADES.get(step.kind, 0), -visits[step.target])
-        grades[step.action] = max(grade, grades.get(step.action, grade))
-    asked: set[tuple[int, int]] = set()
+    worth = worths(steps)
+    asked: Counter[tuple[int, int]] = Counter()
     for episode in steps:
         for index, step in enumerate(episode):
             rng = random.Random(crc32(f"{options.seed}:{step.key}".encode()))
-            place = (step.before.levels_completed, step.before.masked_hash)
-            if place not in asked:
-                asked.add(place)
-                action, grade = max(best[place].items(), key=lambda pair: (pair[1], -pair[0].id))
-                if grade[0] > 0:
-                    choice = _choice(game, step, action, options, counts)
-                    if choice is not None:
-                        yield choice
-                else:
-                    counts.without_grade += 1
+            drawn = rng.random()
+            before = asked[step.place]
+            if before == 0 or (before < ROWS_A_STATE and drawn < options.choices):
+                asked[step.place] += 1
+                choice = _choice(game, step, worth[step.place], options, counts)
+                if choice is not None:
+                    yield choice
             if rng.random() < options.booleans:
                 label = int(step.kind in (MOVED_ON, GAINED, DIED))
                 yield _row(game, step, "boolean", label, [step.action.text])
             if rng.random() < options.scores:
                 yield _row(game, step, "score", promise(episode[index : index + AHEAD]), [])
+
+
+def worths(steps: Sequence[Sequence[Step]]) -> dict[tuple[int, int], dict[Action, float]]:
+    """In hindsight, what each observed action of each masked state was worth, 0 to 1."""
+    edges: dict[tuple[int, int], dict[Action, Step]] = defaultdict(dict)
+    into: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for step in (step for episode in steps for step in episode):
+        edges[step.place][step.action] = step
+        into[step.place[0], step.target].append(step.place)
+    left = {
+        place: 1
+        for place, found in edges.items()
+        if any(step.kind == GAINED for step in found.values())
+    }
+    queue = deque(left)
+    while queue:
+        place = queue.popleft()
+        for before in into[place]:
+            if before not in left:
+                left[before] = left[place] + 1
+                queue.append(before)
+
+    def worth(step: Step) -> float:
+        if step.kind == GAINED:
+            return 1.0
+        if step.kind != MOVED_ON:
+            return 0.0
+        after = left.get((step.place[0], step.target))
+        return CHANGED if after is None else max(CHANGED, FADING**after)
+
+    return {
+        place: {action: worth(step) for action, step in found.items()}
+        for place, found in edges.items()
+    }
 
 
 def promise(ahead: Sequence[Step]) -> int:
@@ -214,18 +254,29 @@ def promise(ahead: Sequence[Step]) -> int:
     return min(LEVELS - 2, int(share * (LEVELS - 1)))
 
 
-def _choice(game: str, step: Step, action: Action, options: Data, counts: Counts) -> Row | None:
+def _choice(
+    game: str, step: Step, worth: dict[Action, float], options: Data, counts: Counts
+) -> Row | None:
+    """A choice of this step; None where there is none, or nothing is worth anything."""
     candidates = build_candidates(step.before, options.max_candidates)
     if len(candidates) < 2:
         return None
-    if action not in candidates:
+    value = dict.fromkeys(step.best, 1.0) if step.best else worth
+    if not any(value.values()):
+        counts.without_grade += 1
+        return None
+    if not any(value.get(action, 0) for action in candidates):
         counts.replaced += 1
         last = max(
             (i for i, a in enumerate(candidates) if a.id == CLICK_ID), default=len(candidates) - 1
         )
-        candidates[last] = action
-    label = candidates.index(action)
-    return _row(game, step, "choice", label, [a.text for a in candidates], step.lines)
+        candidates[last] = max(value, key=lambda action: (value[action], action.text))
+    found = [value.get(action, 0.0) for action in candidates]
+    total = sum(found)
+    shares = [round(share / total, 6) for share in found]
+    label = max(range(len(found)), key=lambda index: (found[index], -index))
+    texts = [action.text for action in candidates]
+    return _row(game, step, "choice", label, texts, step.lines, shares)
 
 
 def _row(
@@ -235,6 +286,7 @@ def _row(
     label: int,
     candidates: list[str],
     lines: Sequence[str] = (),
+    shares: Sequence[float] = (),
 ) -> Row:
     seen = step.before
     previous = "" if seen.new_level or seen.previous is None else grids.grid_text(seen.previous)
@@ -249,4 +301,5 @@ def _row(
         label=label,
         candidates=candidates,
         lines=list(lines),
+        shares=list(shares),
     )

@@ -20,6 +20,8 @@ Tensor = Any
 EVERY: Final = 25
 """Steps between two checkpoints."""
 RATE_AT_END: Final = 0.05
+BETAS: Final = (0.9, 0.98)
+"""A shorter memory of squared gradients than usual: trainings here are short."""
 
 
 class Trainer:
@@ -35,14 +37,19 @@ class Trainer:
         weight_decay: float = 0.01,
         clip: float = 1.0,
         every: int = EVERY,
+        rise: int = 10,
     ) -> None:
-        """Groups are ``{"params": [...], "lr": rate, "warmup": steps with rate 0}``."""
+        """Groups are ``{"params": [...], "lr": rate, "warmup": steps with rate 0}``.
+
+        Rates rise over the first ``rise`` steps.
+        """
         self.name, self.path, self.steps = name, path, steps
-        self.clip, self.every = clip, every
+        self.clip, self.every, self.rise = clip, every, rise
         self.groups = [dict(group) for group in groups]
         self.parameters = [p for group in self.groups for p in group["params"]]
         self.optimizer = torch.optim.AdamW(
             [{"params": group["params"], "lr": group["lr"]} for group in self.groups],
+            betas=BETAS,
             weight_decay=weight_decay,
         )
         self.losses: list[float] = []
@@ -81,7 +88,7 @@ class Trainer:
         """Cosine from the group's rate down; none while it waits for the heads."""
         share = step / max(1, self.steps)
         falling = RATE_AT_END + (1 - RATE_AT_END) * 0.5 * (1 + math.cos(math.pi * share))
-        rising = min(1.0, (step + 1) / 10)
+        rising = min(1.0, (step + 1) / self.rise)
         for group, ours in zip(self.optimizer.param_groups, self.groups, strict=True):
             waiting = step < ours.get("warmup", 0)
             group["lr"] = 0.0 if waiting else ours["lr"] * falling * rising

@@ -10,12 +10,12 @@ import msgspec
 import torch
 
 from sysone.arc.config import Config
-from sysone.arc.learn.align import align
+from sysone.arc.learn.align import Teacher, align
 from sysone.arc.learn.calibrate import calibrate
 from sysone.arc.learn.decide import fitting, train_heads
+from sysone.arc.learn.facts import FactsTeacher
 from sysone.arc.learn.rows import read_rows
 from sysone.arc.system1 import checkpoint
-from sysone.arc.system1.backend import Backend, TinyBackend
 from sysone.arc.system1.model import System1Model, fresh
 from sysone.runs.atomic import write_bytes, write_json
 from sysone.runs.errors import RunError
@@ -24,7 +24,6 @@ from sysone.runs.progress import Progress
 STAGES: Final = ("prep", "a", "b", "c")
 PARTS: Final = ("train", "valid", "calibration")
 FINAL: Final = "checkpoint"
-TEACHER_SEED: Final = 1000
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -161,9 +160,9 @@ class Training:
             save({key: value.detach().cpu().contiguous() for key, value in tensors.items()}),
         )
         checkpoint.save(model, self.work / "aligned")
-        return _curve(losses) | {"teacher": config.teacher_model or "fresh weights, another seed"}
+        return _curve(losses) | {"teacher": config.teacher_model or teacher.name}
 
-    def _teacher(self, model: System1Model) -> Backend:
+    def _teacher(self, model: System1Model) -> Teacher:
         config = self.config.stage_a_distill
         if model.backend.name == "hf":
             from sysone.arc.system1.hf import TEACHER, HfBackend
@@ -177,7 +176,7 @@ class Training:
             from sysone.arc.weights.source import resolve
 
             return checkpoint.load(resolve(config.teacher_model)).backend
-        return TinyBackend(self.settings.seed + TEACHER_SEED, device=self.settings.device)
+        return FactsTeacher(self.settings.device)
 
     def _b(self, trace: Path) -> dict[str, Any]:
         config = self.config.stage_b

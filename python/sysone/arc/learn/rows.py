@@ -33,7 +33,14 @@ class Row(msgspec.Struct, frozen=True):
     candidates: list[str] = []
     """Of a choice all candidates; of a boolean the one action that is asked about."""
     lines: list[str] = []
-    """What was known of the actions."""
+    """What was known of the state and the actions."""
+    shares: list[float] = []
+    """Of a choice how right each candidate is, their sum 1; empty: the label alone is."""
+
+    @property
+    def target(self) -> int | list[float]:
+        """What is learnt."""
+        return self.shares or self.label
 
 
 def question_of(row: Row, compact: bool = True) -> Question:

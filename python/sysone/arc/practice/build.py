@@ -78,6 +78,15 @@ def random_plan(seed: int, index: int) -> Plan:
     return Plan(name, levels, f"generated:{seed}:{index}", hud)
 
 
+def held_out_plan(seed: int, index: int) -> Plan:
+    """A game to measure with: one held-out mechanic in all of its levels, each in its turn."""
+    rng = random.Random(crc32(f"held-out:{seed}:{index}".encode()))
+    name = HELD_OUT[index % len(HELD_OUT)]
+    hud = rng.choice([None, *HUD_KINDS])
+    levels = ((name,),) * N_LEVELS
+    return Plan(f"k{seed:04d}x{index:04d}", levels, f"held-out:{seed}:{index}", hud)
+
+
 def _together(rng: random.Random, walking: list[str]) -> tuple[str, ...]:
     # Sliding and animated walking are both "on until a wall"; boxes and brittle floor multiply
     # each other's states beyond what the search for a baseline can hold.
@@ -135,17 +144,18 @@ def write_suite(folder: Path = SUITE) -> None:
         write_game(folder, plan)
 
 
-def generate(folder: Path, seed: int, count: int) -> list[Path]:
-    """Write ``count`` training games of a seed below ``folder``.
+def generate(folder: Path, seed: int, count: int, held_out: bool = False) -> list[Path]:
+    """Write ``count`` games of a seed below ``folder``: to train with, or ``held_out`` ones.
 
     Raises:
         RunError: the folder cannot be written.
     """
     written: list[Path] = []
     index = 0
+    plan_of = held_out_plan if held_out else random_plan
     while len(written) < count:
         # Few tries, and on to another game: that costs less than a level that hardly a seed has.
         with suppress(ValueError):
-            written.append(write_game(folder, random_plan(seed, index), 30, 5_000))
+            written.append(write_game(folder, plan_of(seed, index), 30, 5_000))
         index += 1
     return written

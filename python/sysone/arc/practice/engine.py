@@ -1,5 +1,6 @@
 """Practice levels as a game of the official engine."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -50,6 +51,17 @@ class StepHud(RenderableUserDisplay):
         ]
         found: np.ndarray[Any, Any] = drawn[0] | drawn[1]
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a game is in its rules."""
+
+    level: int
+    rules: Rules[Any]
+    state: Any
+    before: Any
+    """What an undo leads to; None where there is none."""
 
 
 class PracticeGame(ARCBaseGame):
@@ -109,6 +121,12 @@ class PracticeGame(ARCBaseGame):
         self._show(self._state_now)
         if self._display is not None:
             self._display.left, self._display.total = self._left, self._left
+
+    @property
+    def position(self) -> Position:
+        """What the level's rules say of now."""
+        before = self._history[-1] if self._history else None
+        return Position(self.level_index, self._rules[self.level_index], self._state_now, before)
 
     def _show(self, state: Any) -> None:
         board = self.current_level.get_sprites_by_name("board")[0]

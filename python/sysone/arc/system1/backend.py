@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from sysone.arc.system1.leaf import Question
-from sysone.arc.system1.tiny import Cache, Text, TinyVLM, tokenise
+from sysone.arc.system1.tiny import Cache, TinyVLM
+from sysone.arc.system1.tokens import Text, known_of, tokenise
 from sysone.arc.vision import to_array
 
 Tensor = Any
@@ -95,6 +96,12 @@ def chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
         yield items[start : start + size]
 
 
+def tails_of(question: Question) -> list[Text]:
+    """Tokens of each candidate; what is known of an action, the question says."""
+    known = known_of(question.question_part)
+    return [tokenise(tail, True, known) for tail in question.tails]
+
+
 class TinyBackend:
     """`TinyVLM` with its prefix cache."""
 
@@ -121,9 +128,9 @@ class TinyBackend:
         self._kept.clear()
 
     def length(self, question: Question) -> int:
-        """Visual tokens, bytes and the end."""
-        shared = len(question.state_part.encode()) + len(question.question_part.encode())
-        return 64 + shared + max(len(tail.encode()) for tail in question.tails) + 1
+        """Visual tokens, text and the end."""
+        shared = len(tokenise(question.state_part)) + len(tokenise(question.question_part))
+        return 64 + shared + max(len(tokenise(tail)) for tail in question.tails) + 1
 
     def _images(self, grids_: Sequence[Any]) -> Tensor:
         stacked = np.stack([to_array(grid) for grid in grids_])
@@ -153,7 +160,7 @@ class TinyBackend:
         return [self._one(question, leaf_batch, shared) for question in questions]
 
     def _one(self, question: Question, leaf_batch: int, shared: bool | None) -> Tensor:
-        tails = [tokenise(tail, end=True) for tail in question.tails]
+        tails = tails_of(question)
         state = tokenise(question.state_part)
         asked = tokenise(question.question_part)
         before = 64 + len(state) + len(asked)
@@ -192,7 +199,7 @@ class TinyBackend:
 
     def together(self, questions: Sequence[Question]) -> list[Tensor]:
         """All questions in one forward pass: prefixes in a row each, tails branched from these."""
-        tails = [[tokenise(tail, end=True) for tail in q.tails] for q in questions]
+        tails = [tails_of(question) for question in questions]
         cache, _ = self.module.start(self._images([q.grid for q in questions]))
         shared = [tokenise(q.state_part + q.question_part) for q in questions]
         cache, _ = self.module.extend(cache, shared)

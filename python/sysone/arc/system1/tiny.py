@@ -1,16 +1,15 @@
-"""TinyVLM: a small vision-language model that a CPU runs, 64 visual tokens and bytes.
+"""TinyVLM: a small vision-language model that a CPU runs, 64 visual tokens and a byte vocabulary.
 
 Pictures of 64x64 in patches of 8x8 pass one block that sees all of them; then four causal blocks
-read patches and text. Positions turn (rotary); cells that a text names as ``x=.. y=..`` carry the
-same two-dimensional features as the patches, so that a candidate can find its place in the
-picture. A leaf's vector is the hidden state of its last token.
+read patches and text. Positions turn (rotary). A token that names a cell (see
+`sysone.arc.system1.tokens`) carries the same two-dimensional features as the patches, and looks
+at the picture around that cell, so that a candidate sees what it would click on.
 
 Masks are additive float32 (0 or -1e9), never boolean: a boolean mask joined with the causal one
 makes rows of padding all -inf, and softmax NaN.
 """
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,52 +17,28 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from sysone.arc.system1.tokens import VOCABULARY, Text
+from sysone.arc.vision import RGB
+
 HIDDEN: Final = 128
 HEADS: Final = 4
 BLOCKS: Final = 4
 PATCH: Final = 8
 VISUAL: Final = (64 // PATCH) ** 2
-END: Final = 256
-"""The end-of-sequence token, after the 256 bytes."""
-VOCABULARY: Final = 260
 OUT: Final = -1e9
 WAVES: Final = 8
-_CELL: Final = re.compile(rb"x=(\d{1,2}) y=(\d{1,2})")
+COLOURS: Final = 5
+"""Planes that a picture's colours become."""
+PLANES: Final = COLOURS + 2
+"""And how rare the colour is in the picture, and whether it is the most frequent one."""
+LOOK: Final = (-8, -4, 0, 4, 8)
+"""Where a cell is looked around, in cells: the neighbours of a thing of up to six."""
+FAR: Final = (-32, -24, -16, -8, 0, 8, 16, 24, 32)
+"""The same from afar, where the rarest colour and the share of floor in 8x8 cells are seen."""
+EDGE: Final = 32
+"""Cells around a picture that may be looked at and hold nothing."""
 
 Tensor = Any
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Tokens of a text, and the cell that each of them names (-1: none)."""
-
-    ids: list[int]
-    cells: list[tuple[int, int]]
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __add__(self, other: "Text") -> "Text":
-        return Text(self.ids + other.ids, self.cells + other.cells)
-
-    def __getitem__(self, part: slice) -> "Text":
-        return Text(self.ids[part], self.cells[part])
-
-
-def tokenise(text: str, end: bool = False) -> Text:
-    """The bytes of a text; with ``end`` the end-of-sequence token behind them."""
-    raw = text.encode()
-    cells = [(-1, -1)] * len(raw)
-    for found in _CELL.finditer(raw):
-        cell = (int(found[1]), int(found[2]))
-        cells[found.start() : found.end()] = [cell] * (found.end() - found.start())
-    ids = list(raw)
-    if end:
-        # The last token carries the cell too: it is what the heads read.
-        ids.append(END)
-        named = [cell for cell in cells if cell[0] >= 0]
-        cells.append(named[-1] if named else (-1, -1))
-    return Text(ids, cells)
 
 
 @dataclass(slots=True)
@@ -76,6 +51,8 @@ class Cache:
     """Additive float32 [B, P]."""
     lengths: Tensor
     """int64 [B]: the position of the next token."""
+    planes: Tensor
+    """What a cell can look at, with an edge around it, [B, PLANES + 2, 128, 128]."""
 
 
 class Block(nn.Module):  # type: ignore[misc]
@@ -109,8 +86,10 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
         self.width = width
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.colours = nn.Conv2d(3, 8, 1)
-            self.patches = nn.Conv2d(8, width, PATCH, PATCH)
+            self.colours = nn.Conv2d(3, COLOURS, 1)
+            self.patches = nn.Conv2d(PLANES, width, PATCH, PATCH)
+            self.near = nn.Linear(PLANES * len(LOOK) ** 2, width, bias=False)
+            self.far = nn.Linear(2 * len(FAR) ** 2, width, bias=False)
             self.bytes = nn.Embedding(VOCABULARY, width)
             self.places = nn.Linear(4 * WAVES, width, bias=False)
             self.looking = Block(width)
@@ -124,6 +103,7 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
             torch.stack([centres.repeat(side), centres.repeat_interleave(side)], -1),
             persistent=False,
         )
+        self.register_buffer("palette", torch.tensor(RGB / 255.0).float(), persistent=False)
 
     @staticmethod
     def _waves(cells: Tensor) -> Tensor:
@@ -133,27 +113,63 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
         waves = torch.cat([angles.sin(), angles.cos()], -1)
         return waves * (cells[..., :1] >= 0)
 
-    def see(self, images: Tensor) -> Tensor:
-        """Visual tokens [B, 64, width] of images float32 [B, 3, 64, 64]."""
-        x = self.patches(functional.gelu(self.colours(images))).flatten(2).transpose(1, 2)
+    def rarity(self, images: Tensor) -> Tensor:
+        """How rare each cell's colour is in its picture, 0 to 1, and whether it is the commonest.
+
+        Of images float32 [B, 3, 64, 64]: [B, 2, 64, 64]. Colours of no palette are all one.
+        """
+        away = (images[:, None] - self.palette[None, :, :, None, None]).abs().sum(2)
+        planes = (away < 1e-3).float()
+        shares = planes.mean((2, 3))
+        rare = -torch.log(shares.clamp_min(1 / 4096)) / math.log(4096)
+        most = (shares == shares.amax(1, keepdim=True)).float()
+        return torch.einsum("bvyx,bcv->bcyx", planes, torch.stack([rare, most], 1))
+
+    def see(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Visual tokens [B, 64, width] of images float32 [B, 3, 64, 64], and their planes."""
+        counted = self.rarity(images)
+        planes = torch.cat([functional.gelu(self.colours(images)), counted], 1)
+        x = self.patches(planes).flatten(2).transpose(1, 2)
         x = x + self.places(self._waves(self.centres))
         q, k, v = self.looking.split(x)
-        return self.looking.finish(x, functional.scaled_dot_product_attention(q, k, v))
+        seen = self.looking.finish(x, functional.scaled_dot_product_attention(q, k, v))
+        around = functional.pad(counted, (4, 3, 4, 3))
+        rarest = functional.max_pool2d(around[:, :1], PATCH, 1)
+        floor = functional.avg_pool2d(around[:, 1:], PATCH, 1)
+        every = torch.cat([planes, rarest, floor], 1)
+        return seen, functional.pad(every, (EDGE,) * 4)
 
-    def read(self, texts: list[list[Text]]) -> tuple[Tensor, Tensor]:
+    def look(self, planes: Tensor, rows: Tensor, cells: Tensor) -> Tensor:
+        """What lies around cells int64 [M, 2] of the pictures ``rows`` [M]: [M, width]."""
+
+        def around(steps: tuple[int, ...], first: int, last: int) -> Tensor:
+            moved = torch.tensor(steps, device=cells.device) + EDGE
+            x = cells[:, 0, None, None] + moved[None, None, :]
+            y = cells[:, 1, None, None] + moved[None, :, None]
+            return planes[:, first:last][rows[:, None, None], :, y, x].flatten(1)
+
+        return self.near(around(LOOK, 0, PLANES)) + self.far(around(FAR, PLANES, PLANES + 2))
+
+    def read(self, texts: list[list[Text]], planes: Tensor) -> tuple[Tensor, Tensor]:
         """Embedded tokens [B, N, T, width] of N texts a row, right-padded; real lengths [B, N]."""
         device = self.bytes.weight.device
         longest = max(1, max(len(text) for row in texts for text in row))
         ids = torch.zeros(len(texts), len(texts[0]), longest, dtype=torch.long)
-        cells = torch.full((*ids.shape, 2), -1.0)
+        cells = torch.full((*ids.shape, 2), -1)
         lengths = torch.zeros(ids.shape[:2], dtype=torch.long)
         for b, row in enumerate(texts):
             for n, text in enumerate(row):
                 lengths[b, n] = len(text)
                 if len(text):
                     ids[b, n, : len(text)] = torch.tensor(text.ids)
-                    cells[b, n, : len(text)] = torch.tensor(text.cells, dtype=torch.float32)
-        x = self.bytes(ids.to(device)) + self.places(self._waves(cells.to(device)))
+                    cells[b, n, : len(text)] = torch.tensor(text.cells)
+        cells = cells.to(device)
+        x = self.bytes(ids.to(device)) + self.places(self._waves(cells.float()))
+        named = (cells[..., 0] >= 0).nonzero()
+        if len(named):
+            where = cells[named[:, 0], named[:, 1], named[:, 2]].clamp_max(63)
+            looked = self.look(planes, named[:, 0], where).to(x.dtype)
+            x = x.index_put(tuple(named.T), looked, accumulate=True)
         return x, lengths.to(device)
 
     def run(
@@ -216,16 +232,16 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
 
     def start(self, images: Tensor) -> tuple[Cache, Tensor]:
         """The cache of pictures alone, and their hidden states."""
-        visual = self.see(images)
+        visual, planes = self.see(images)
         lengths = torch.full((len(visual), 1), VISUAL, device=visual.device)
         hidden, made = self.run(visual[:, None], lengths)
         layers = [(k[:, 0], v[:, 0]) for k, v in made]
         mask = torch.zeros(len(visual), VISUAL, device=visual.device)
-        return Cache(layers, mask, lengths[:, 0]), hidden[:, 0]
+        return Cache(layers, mask, lengths[:, 0], planes), hidden[:, 0]
 
     def extend(self, cache: Cache, texts: list[Text]) -> tuple[Cache, Tensor]:
         """The cache with a text more in each row, and the hidden states of these."""
-        x, lengths = self.read([[text] for text in texts])
+        x, lengths = self.read([[text] for text in texts], cache.planes)
         hidden, made = self.run(x, lengths, cache)
         layers = [
             (torch.cat([old_k, k[:, 0]], -2), torch.cat([old_v, v[:, 0]], -2))
@@ -234,25 +250,27 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
         steps = torch.arange(x.shape[2], device=x.device)
         padding = torch.where(steps < lengths, 0.0, OUT)
         mask = torch.cat([cache.mask, padding], -1)
-        return Cache(layers, mask, cache.lengths + lengths[:, 0]), hidden[:, 0]
+        return Cache(layers, mask, cache.lengths + lengths[:, 0], cache.planes), hidden[:, 0]
 
     def branch(self, cache: Cache, tails: list[list[Text]]) -> Tensor:
         """The vector [B, N, width] of each tail: the hidden state of its last token."""
-        x, lengths = self.read(tails)
+        x, lengths = self.read(tails, cache.planes)
         hidden, _ = self.run(x, lengths, cache)
         return _last(hidden, lengths)
 
     def plain(self, images: Tensor, texts: list[Text]) -> Tensor:
         """The same without sharing anything: a picture and a whole text a row, [B, width]."""
-        x, lengths = self.read([[text] for text in texts])
-        x = torch.cat([self.see(images)[:, None], x], 2)
+        visual, planes = self.see(images)
+        x, lengths = self.read([[text] for text in texts], planes)
+        x = torch.cat([visual[:, None], x], 2)
         hidden, _ = self.run(x, lengths + VISUAL)
         return _last(hidden, lengths + VISUAL)[:, 0]
 
     def hidden_states(self, images: Tensor, texts: list[Text], layers: int) -> list[Tensor]:
         """Mean over real tokens after each of the last ``layers`` blocks, [B, width] each."""
-        x, lengths = self.read([[text] for text in texts])
-        x = torch.cat([self.see(images)[:, None], x], 2)
+        visual, planes = self.see(images)
+        x, lengths = self.read([[text] for text in texts], planes)
+        x = torch.cat([visual[:, None], x], 2)
         kept: list[Tensor] = []
         self.run(x, lengths + VISUAL, keep=kept)
         steps = torch.arange(x.shape[2], device=x.device)
