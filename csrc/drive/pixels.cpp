@@ -119,8 +119,10 @@ void fill_convex(const double* corners, std::size_t count, const std::uint8_t* c
         top = std::min(top, corners[2 * i + 1]);
         bottom = std::max(bottom, corners[2 * i + 1]);
     }
+    // What is no number counts as 0: it has no whole number to become.
     const auto clamp_to = [](double value, std::int64_t limit) {
-        return static_cast<std::int64_t>(std::clamp(value, 0.0, static_cast<double>(limit)));
+        if (!(value > 0.0)) return std::int64_t{0};
+        return value < static_cast<double>(limit) ? static_cast<std::int64_t>(value) : limit;
     };
     // a pixel is filled when its centre is inside
     const std::int64_t first_v = clamp_to(std::ceil(top - 0.5), height);
