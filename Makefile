@@ -26,6 +26,7 @@
 ## make smoke-arc  ARC's small model from nothing on a CPU: games, traces, rows, training, evaluation; goes on where it stopped
 ## make arc-soak    a million random actions over every practice game
 ## make arena-proof  the arena's digests by every compiler and level, its fuzz under sanitizers, its strategies over 64 seeds, a hundred kills of runs
+## make chaos       every long-running command under kills, full, slow and read-only disks, jumping clocks, few descriptors
 ## make clean       remove the build and the environment
 PYTHON ?= python3
 VENV   ?= .venv
@@ -275,6 +276,10 @@ arena-proof: $(STAMPS)/install $(STAMPS)/test
 	ARENA_PROOF=full $(BIN)/python -m pytest -q -n auto --timeout 3600 \
 	  tests/arena/test_core_golden.py tests/arena/test_strength.py
 	SYSONE_ARENA_KILLS=100 $(BIN)/python -m pytest -q --timeout 7200 tests/arena/test_run.py
+
+.PHONY: chaos
+chaos: $(STAMPS)/install $(STAMPS)/test
+	SYSONE_CHAOS=full $(BIN)/python -m pytest -q tests/chaos --timeout 7200 $(ARGS)
 
 # An environment beside ours for each carla client: they share the module's name.
 CARLA_CLIENTS = carla==0.9.16 carla-0-9-15==0.0.1 carla-ue5-api==0.10.0

@@ -1,5 +1,6 @@
 """Logs of one record a line: cut tails are dropped, damage elsewhere is an error."""
 
+import errno
 import json
 import os
 import signal
@@ -127,6 +128,23 @@ def test_a_full_disk_leaves_a_readable_log(tmp_path: Path, monkeypatch: pytest.M
                 log.append("second")
         log.append("third")
     assert read(path) == ["first", "third"]
+
+
+def test_what_a_disk_refuses_late_names_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems tell that they are full only when data is to reach the disk."""
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    log = JsonlWriter(tmp_path / "log.jsonl")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        for end in (log.sync, log.close):
+            with pytest.raises(RunError, match=r"cannot write .*log\.jsonl: No space left"):
+                end()
+    JsonlWriter(tmp_path / "log.jsonl").close()  # it was closed, and nobody holds it
 
 
 def test_durable_records_are_synced_one_by_one(

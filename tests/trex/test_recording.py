@@ -4,7 +4,7 @@ import json
 import statistics
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -50,6 +50,30 @@ def test_a_recording_is_what_the_engine_plays(tmp_path: Path, lockstep: int | No
     assert found.answers > 200
     last = list(read_recording(path))[-1]
     assert last.score == pilot.game.score  # type: ignore[union-attr]
+
+
+def test_the_last_bytes_of_a_full_disk_are_no_recording(tmp_path: Path) -> None:
+    """A write that is cut short raises nothing by itself."""
+
+    class Full:
+        def __init__(self, file: BinaryIO) -> None:
+            self.file = file
+
+        def write(self, data: bytes) -> int:
+            return self.file.write(data[:100])
+
+        def close(self) -> None:
+            self.file.close()
+
+    path = tmp_path / "r.jsonl"
+    conditions = Conditions(
+        latency=Fixed(40.0), inflight=2, guarded=False, course="original", frames=600
+    )
+    with pytest.raises(RunError, match=r"cannot write .*r\.jsonl: the disk is full"):
+        with RecordingFile(path) as file:
+            file._file = Full(file._file)  # type: ignore[assignment]
+            simulate(Identity("Careless", 2), 0, conditions, careless, "guided", file)
+    assert path.stat().st_size == 100
 
 
 def test_recording_changes_nothing(tmp_path: Path) -> None:

@@ -122,6 +122,8 @@ class TraceWriter:
         self._game_id, self._episode = game_id, episode
         self._step = 0
         self._encoder = msgspec.json.Encoder()
+        self.problem = ""
+        """Why a line could not be written."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("wb", buffering=0)
@@ -198,10 +200,13 @@ class TraceWriter:
     def _write(self, line: dict[str, Any]) -> None:
         data = self._encoder.encode(line) + b"\n"
         try:
-            if self._file.write(data) != len(data):
-                raise RunError(f"cannot write {self.path}: the disk is full")
+            whole = self._file.write(data) == len(data)
         except OSError as error:
-            raise RunError(f"cannot write {self.path}: {error.strerror}") from error
+            self.problem = f"cannot write {self.path}: {error.strerror}"
+            raise RunError(self.problem) from error
+        if not whole:
+            self.problem = f"cannot write {self.path}: the disk is full"
+            raise RunError(self.problem)
 
 
 def _hashes(seen: Observation | None) -> list[str]:
@@ -343,6 +348,9 @@ def collect(
                 limits = Limits(settings.max_actions, time_limit_s=float("inf"))
                 _, failures = record_game(env, agent, limits, writer, guide)
                 writer.close()
+                if writer.problem:
+                    # games are played for their traces alone here
+                    raise RunError(f"{writer.problem}; the episode will be played again")
                 counts["episodes"] += 1
                 counts["recording_failures"] += failures
             row = next((line["end"] for line in read_trace(path) if "end" in line), None)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sysone.drive.results import Job
 from sysone.runs.atomic import write_json
+from sysone.runs.errors import unwritable
 from sysone.runs.jsonl import JsonlWriter, iterate
 
 
@@ -41,12 +42,15 @@ class RunLog:
         self.events.append(
             {"wall": time.time(), "job": job.key, "attempt": attempt, "state": state, **more}
         )
-        folder = job.folder(self.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "log.txt").open("a", encoding="utf-8") as file:
-            words = " ".join(f"{key}={value}" for key, value in more.items())
-            stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-            file.write(f"{stamp} attempt {attempt} {state} {words}".rstrip() + "\n")
+        path = job.folder(self.out) / "log.txt"
+        words = " ".join(f"{key}={value}" for key, value in more.items())
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"{stamp} attempt {attempt} {state} {words}".rstrip() + "\n")
+        except OSError as error:
+            raise unwritable(path, error) from error
 
     def saved(self) -> set[str]:
         """Keys of the drives that were told to be saved."""
@@ -64,5 +68,8 @@ class RunLog:
             f'"wall": {time.time():.3f}, "phase": "{phase}"}}\n'
         )
         beside = path.with_name(".heartbeat.tmp")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(path)
+        except OSError as error:
+            raise unwritable(path, error) from error

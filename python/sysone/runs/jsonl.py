@@ -107,16 +107,29 @@ class JsonlWriter:
             raise unwritable(self.path, error) from error
 
     def sync(self) -> None:
-        """Bring everything appended so far to the disk."""
+        """Bring everything appended so far to the disk.
+
+        Raises:
+            RunError: the disk refused it.
+        """
         if self._descriptor >= 0:
-            os.fsync(self._descriptor)
+            try:
+                os.fsync(self._descriptor)
+            except OSError as error:
+                raise unwritable(self.path, error) from error
 
     def close(self) -> None:
-        """Bring everything to the disk and let another writer in."""
+        """Bring everything to the disk and let another writer in.
+
+        Raises:
+            RunError: the disk refused it.
+        """
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             try:
                 os.fsync(descriptor)
+            except OSError as error:
+                raise unwritable(self.path, error) from error
             finally:
                 os.close(descriptor)
 

@@ -170,9 +170,12 @@ class RecordingFile:
             data = b"\n".join([*self._lines, b""])
             self._lines.clear()
             try:
-                self._file.write(data)
+                written = self._file.write(data)
             except OSError as error:
                 raise unwritable(self.path, error) from error
+            # The last bytes of a disk are taken without an error; the reader leaves the rest out.
+            if written != len(data):
+                raise RunError(f"cannot write {self.path}: the disk is full")
 
     def close(self) -> None:
         """Write the rest and close the file."""
