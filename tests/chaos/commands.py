@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sysone.arc.play import TIMES
 from sysone.drive.results import WALL_CLOCK_KEYS
 from sysone.runs import jsonl
 
@@ -66,24 +67,12 @@ def _trex_seeds(folder: Path) -> dict[str, Any]:
     return {str(row["seed"]): row for row in _trex(folder)["results"]}
 
 
-ARC_TIMES = (
-    "ms",
-    "seconds",
-    "elapsed_s",
-    "started",
-    "created",
-    "ms_per_decision",
-    "decision_ms",
-    "fps",
-)
+ARC_TIMES = (*TIMES, "ms")
 
 
 def _arc(folder: Path) -> Any:
     report = _json(folder / "out" / "report.json")
-    return {
-        name: _without(row, *ARC_TIMES, "actions_per_s", "times")
-        for name, row in report["games"].items()
-    }
+    return {name: _without(row, *ARC_TIMES) for name, row in report["games"].items()}
 
 
 def _arc_games(folder: Path) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _namespaces() -> str:
         return "mount namespaces are Linux's"
     try:
         tried = subprocess.run(
-            [*NAMESPACE, "mount -t tmpfs -o size=64k chaos /tmp"], capture_output=True, text=True
+            [*NAMESPACE, 'mount -t tmpfs -o size=64k chaos "$PWD"'], capture_output=True, text=True
         )
     except FileNotFoundError:
         return "no unshare (util-linux)"

@@ -69,10 +69,11 @@ def test_the_last_bytes_of_a_full_disk_are_no_recording(tmp_path: Path) -> None:
     conditions = Conditions(
         latency=Fixed(40.0), inflight=2, guarded=False, course="original", frames=600
     )
+    file = RecordingFile(path)
+    file._file = Full(file._file)  # type: ignore[assignment]
     with pytest.raises(RunError, match=r"cannot write .*r\.jsonl: the disk is full"):
-        with RecordingFile(path) as file:
-            file._file = Full(file._file)  # type: ignore[assignment]
-            simulate(Identity("Careless", 2), 0, conditions, careless, "guided", file)
+        simulate(Identity("Careless", 2), 0, conditions, careless, "guided", file)
+    file.close()
     assert path.stat().st_size == 100
 
 
