@@ -61,7 +61,7 @@ def is_recording(raw: bytes) -> bool:
 
 
 def _open_file(path: Path, verify: bool) -> Opened:
-    from sysone.viewer import arc, arena, drive, trex, trex_reports
+    from sysone.viewer import arc, arc_reports, arena, drive_runs, trex, trex_reports
 
     raw = read_file(path)
     if not raw.strip():
@@ -80,15 +80,15 @@ def _open_file(path: Path, verify: bool) -> Opened:
         case "arena run":
             return arena.run_opened(path.parent)
         case "drive":
-            return drive.drive_opened(path.parent)
+            return drive_runs.drive_opened(path.parent)
         case "drive run":
-            return drive.run_opened(path.parent)
+            return drive_runs.run_opened(path.parent)
         case "arc trace":
             return Opened(path.name, {"": lambda: arc.trace_document(path)})
         case "arc report":
-            return arc.report_opened(path)
+            return arc_reports.report_opened(path)
         case "arc comparison":
-            return Opened(path.name, {"": lambda: arc.comparison_document(path)})
+            return Opened(path.name, {"": lambda: arc_reports.comparison_document(path)})
     raise _unknown(path, found)
 
 
@@ -134,21 +134,21 @@ def _some(found: dict[str, Any]) -> str:
 
 
 def _open_folder(folder: Path) -> Opened:
-    from sysone.viewer import arc, arena, drive
+    from sysone.viewer import arc_reports, arena, drive_runs
 
     if (folder / "result.json").is_file() and (folder / "ticks.jsonl.gz").is_file():
-        return drive.drive_opened(folder)
+        return drive_runs.drive_opened(folder)
     run = folder / "run.json"
     if run.is_file():
         found = read_object(run)
         if found.get("format") == "arena-run-v1":
             return arena.run_opened(folder)
         if "routes_sha256" in found:
-            return drive.run_opened(folder)
+            return drive_runs.run_opened(folder)
     report = folder / "eval_report.json"
     if report.is_file():
-        return arc.report_opened(report)
-    traces = arc.find_traces(folder)
+        return arc_reports.report_opened(report)
+    traces = arc_reports.find_traces(folder)
     if traces:
-        return arc.folder_opened(folder, traces)
+        return arc_reports.folder_opened(folder, traces)
     raise RunError(f"{folder} holds nothing that can be shown. There are views of {SHOWN}")
