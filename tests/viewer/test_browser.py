@@ -361,6 +361,9 @@ def test_one_file_works_from_disk(look: Look, outputs: Path, tmp_path: Path, nam
         look.page.click("tr.opens >> nth=0")
         look.page.wait_for_selector('body[data-ready="arena"]')
     assert [url for url in requests if not url.startswith(("file:", "blob:", "data:"))] == []
+    if name == "drive":  # the camera beside the map, out of the file itself
+        assert len({url for url in requests if url.startswith("data:image/png")}) > 1
+        look.shot("drive-one-file")
     assert look.complaints == []
 
 

@@ -124,6 +124,25 @@ def test_the_command_writes_one_file(outputs: Path, tmp_path: Path, name: str) -
     assert out.read_text().startswith("<!doctype html>")
 
 
+def test_one_file_holds_as_many_pictures_as_there_is_room_for(
+    outputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_path(outputs / "filmed")
+    names = list(opened.pictures())
+    sizes = [path.stat().st_size for name in names if (path := opened.picture(name))]
+    assert len(sizes) == len(names) > 4
+
+    def embedded() -> list[str]:
+        text = self_contained(opened).partition('id="embedded-data">')[2].partition("</script>")[0]
+        return list(json.loads(text)["pictures"])
+
+    assert embedded() == names
+    monkeypatch.setattr("sysone.viewer.page.MOST_PICTURE_BYTES", sum(sizes) - 1)
+    assert embedded() == names[::2]
+    monkeypatch.setattr("sysone.viewer.page.MOST_PICTURE_BYTES", 0)
+    assert embedded() == []
+
+
 def test_both_entrances_refuse_in_one_line(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text("{}")

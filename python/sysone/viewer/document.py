@@ -4,7 +4,7 @@ A `Document` is one screen. What is opened may hold several (the games of a run)
 each when it is looked at, and a self-contained file carries them all.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
@@ -70,13 +70,15 @@ class Live(Protocol):
 class Opened:
     """What a path holds. Documents are made when they are asked for.
 
-    ``pictures`` maps a picture's name to its file; ``live`` and ``verify`` are by document.
+    ``picture`` maps a picture's name to its file, ``pictures`` are the names of all, in an order in
+    which any of them may be left out; ``live`` and ``verify`` are by document.
     """
 
     title: str
     documents: Mapping[str, Callable[[], Document]]
     first: str = ""
     picture: Callable[[str], Path | None] = lambda name: None
+    pictures: Callable[[], Sequence[str]] = tuple
     live: Mapping[str, Callable[[], Live]] = field(default_factory=dict)
     verify: Mapping[str, Callable[[], Verdict]] = field(default_factory=dict)
 

@@ -78,7 +78,7 @@ def drive_document(folder: Path, run: Path | None, title: str | None = None) -> 
     score = (scores or {}).get(profile) or {}
     status = str(score.get("status", "?"))
     tone: Tone = "good" if status == "Perfect" else "bad" if "Failed" in status else "plain"
-    pictures = _pictures(folder)
+    pictures = kept_pictures(folder)
     return Document(
         kind="drive",
         header=Header(
@@ -237,7 +237,7 @@ def _map(road_map: RoadMap) -> dict[str, Any]:
     return {"lanes": list(lanes.values()), "boxes": boxes}
 
 
-def _pictures(folder: Path) -> list[int]:
+def kept_pictures(folder: Path) -> list[int]:
     """Ticks of which a camera frame was kept."""
     if not (folder / FRAMES).is_dir():
         return []

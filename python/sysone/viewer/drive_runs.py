@@ -9,7 +9,7 @@ from typing import Any
 
 from sysone.drive.replay import FRAMES
 from sysone.viewer.document import Document, Header, Item, Opened, Verdict
-from sysone.viewer.drive import drive_document, settings_of
+from sysone.viewer.drive import drive_document, kept_pictures, settings_of
 from sysone.viewer.live import Overview
 from sysone.viewer.reading import read_object
 
@@ -141,6 +141,7 @@ def run_opened(run: Path) -> Opened:
         run.name,
         documents,
         picture=partial(_picture, run),
+        pictures=partial(_pictures, run),
         live={"": lambda: Overview(partial(run_document, run))},
     )
 
@@ -174,10 +175,22 @@ def _picture(run: Path, name: str) -> Path | None:
     return path if path.is_file() else None
 
 
+def _pictures(run: Path) -> list[str]:
+    """Names of all camera frames of a run's drives, drive after drive."""
+    return [
+        f"{drive}/{tick}"
+        for drive, folder in drives_of(run).items()
+        for tick in kept_pictures(folder)
+    ]
+
+
 def drive_opened(folder: Path) -> Opened:
     """One drive's folder, inside a run or alone."""
     run = folder.parent.parent
     inside = run if (run / "run.json").is_file() else None
     name = f"{folder.parent.name}/{folder.name}"
     opened = Opened(name, {"": lambda: drive_document(folder, inside, name)})
-    return replace(opened, picture=partial(_picture, run)) if inside else opened
+    if inside is None:
+        return opened
+    of_this = [f"{name}/{tick}" for tick in kept_pictures(folder)]
+    return replace(opened, picture=partial(_picture, run), pictures=lambda: of_this)

@@ -22,6 +22,8 @@ PAGE: Final = Path(__file__).parent / "page"
 ENTRY: Final = "main"
 MOST_FILE_BYTES: Final = 64 << 20
 """Of a self-contained file's data, packed: what a browser still opens without complaint."""
+MOST_PICTURE_BYTES: Final = 16 << 20
+"""Of a self-contained file's pictures: of more, every second is kept, or every fourth…"""
 
 _IMPORT: Final = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?function |class |const |let )", re.MULTILINE)
@@ -123,12 +125,25 @@ def self_contained(opened: Opened) -> str:
     style = (PAGE / "style.css").read_text(encoding="utf-8")
     library = charts_library()
     charts = _block("embedded-charts", _pack(library.read_bytes())) if library else ""
-    data = _block("embedded-data", _json({"first": opened.first, "documents": packed}))
+    embedded = {"first": opened.first, "documents": packed, "pictures": _pictures(opened)}
+    data = _block("embedded-data", _json(embedded))
     return _shell(
         head=f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f"<style>{style}</style>",
         body=f'{data}{charts}<script type="module">{script}</script>',
     )
+
+
+def _pictures(opened: Opened) -> dict[str, str]:
+    """Pictures in base64 by their names, as many as one file should hold, evenly left out."""
+    named = [(name, path) for name in opened.pictures() if (path := opened.picture(name))]
+    sizes = [path.stat().st_size for _, path in named]
+    every = 1
+    while sum(sizes[::every]) > MOST_PICTURE_BYTES:
+        if every > len(sizes):
+            return {}
+        every *= 2
+    return {name: base64.b64encode(path.read_bytes()).decode() for name, path in named[::every]}
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -75,7 +75,11 @@ export class Source {
   }
 
   picture(name) {
-    return this.embedded ? null : `picture/${name.split("/").map(encodeURIComponent).join("/")}`;
+    if (this.embedded) {
+      const found = this.embedded.pictures[name];
+      return found === undefined ? null : `data:image/png;base64,${found}`;
+    }
+    return `picture/${name.split("/").map(encodeURIComponent).join("/")}`;
   }
 
   live(name, onNews, onRefused) {

@@ -14,7 +14,9 @@ export function driveView(doc, context) {
   const count = xs.length, times = columns.sim_time;
   const view = {step: data.dt, start: times[0] || 0, duration: times[count - 1], controls: [], zoom: null, marks: marksOf(data, times)};
   const follow = h("input", {type: "checkbox", checked: true, onchange: () => context.redraw()});
-  const camera = h("input", {type: "checkbox", checked: data.pictures.length > 0, onchange: () => context.redraw()});
+  // A file of its own holds some of the camera's frames: what is there of them is shown.
+  const pictures = data.pictures.filter((tick) => context.source.picture(`${data.folder}/${tick}`) !== null);
+  const camera = h("input", {type: "checkbox", checked: pictures.length > 0, onchange: () => context.redraw()});
   view.controls.push(h("label", {}, follow, t("follow")), h("label", {}, camera, t("camera")));
   view.controls.push(h("span", {}, data.again ? t("actors_again") : t("actors_unknown")));
   view.charts = chartsOf(data, times);
@@ -35,7 +37,7 @@ export function driveView(doc, context) {
 
   view.draw = (g, width, height, time, colours) => {
     const at = indexAt(time);
-    const beside = camera.checked && data.pictures.length > 0 && context.source.served;
+    const beside = camera.checked && pictures.length > 0;
     const wide = width > 640;
     const mapWidth = beside && wide ? width * 0.56 : width, mapHeight = beside && !wide ? height * 0.6 : height;
     const {scale, cx, cy} = camera2d(mapWidth, mapHeight, at);
@@ -157,7 +159,7 @@ export function driveView(doc, context) {
   }
 
   function drawCamera(g, at, left, top, width, height, colours) {
-    const near = data.pictures[lastAt(data.pictures, at + 1)];
+    const near = pictures[lastAt(pictures, at + 1)];
     const source = near === undefined ? null : context.source.picture(`${data.folder}/${near}`);
     if (source && source !== wanted) {
       wanted = source;
@@ -186,7 +188,7 @@ export function driveView(doc, context) {
         ...moved.map(([kind, found]) => [kind, `×${found.length}`, kind.startsWith("min_speed") ? null : "bad"])]});
     }
     if (!data.pictures.length) sections.push({note: t("no_camera")});
-    else if (!context.source.served) sections.push({note: t("not_embedded")});
+    else if (!pictures.length) sections.push({note: t("not_embedded")});
     return sections;
   };
   return view;
