@@ -13,8 +13,6 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from sysone.runs.options import accept_other_names
-
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -123,6 +121,8 @@ def _load(name: str, world: World) -> Any:
     if name == "serve":
         # The service knows no world; a world's models are named to it here.
         module.sources.FOLDER_LOADERS.update(FOLDER_MODELS)
+    from sysone.runs.options import accept_other_names  # here, as nothing is loaded before a world
+
     command = typer.main.get_command(module.app)
     # An app that holds its command under the same name is that command.
     return accept_other_names(getattr(command, "commands", {}).get(name, command))
