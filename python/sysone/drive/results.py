@@ -16,6 +16,7 @@ from sysone.drive.executor import Outcome
 from sysone.drive.latency import latency, summed
 from sysone.drive.records import result_file, route_record
 from sysone.drive.score import Infraction, RouteScore
+from sysone.drive.sums import in_order
 from sysone.drive.ticks import TickStore
 from sysone.runs.atomic import write_json
 from sysone.runs.errors import RunError, unreadable
@@ -209,9 +210,11 @@ def summarise(
         ours = [read_score(r["scores"][profile]) for r in results if r["seed"] == seed]
         per_seed[str(seed)] = aggregate(ours, sum(job.seed == seed for job in jobs))
     means = [per_seed[str(seed)]["score_composed"] for seed in seeds]
-    mean = sum(means) / len(means) if means else 0.0
+    mean = in_order(means) / len(means) if means else 0.0
     spread = (
-        math.sqrt(sum((m - mean) ** 2 for m in means) / (len(means) - 1)) if len(means) > 1 else 0.0
+        math.sqrt(in_order((m - mean) ** 2 for m in means) / (len(means) - 1))
+        if len(means) > 1
+        else 0.0
     )
     wall = sum(r.get("driving_s", r["wall_s"]) for r in results)
     ticks = sum(r["ticks"] for r in results)

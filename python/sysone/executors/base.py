@@ -84,6 +84,8 @@ def answer(work: Work, item: Any, stopping: Callable[[], bool]) -> tuple[Any, st
         return work(item, stopping), None
     except RunError as error:
         return None, str(error)
+    except OSError as error:  # the machine's affair, which a traceback makes no clearer
+        return None, f"{type(error).__name__}: {error}"
     except Exception as error:
         traceback.print_exc()
         return None, f"{type(error).__name__}: {error}"
