@@ -362,11 +362,11 @@ def test_one_file_works_from_disk(look: Look, outputs: Path, tmp_path: Path, nam
         look.page.wait_for_selector('body[data-ready="arena"]')
     assert [url for url in requests if not url.startswith(("file:", "blob:", "data:"))] == []
     if name == "drive":  # the camera beside the map, out of the file itself
-        red, _, blue, _ = look.page.evaluate(
-            "(({width, height}, g) => [...g.getImageData(0.75 * width, 0.06 * height, 1, 1).data])"
-            "(document.querySelector('canvas'), document.querySelector('canvas').getContext('2d'))"
+        # The sky; a picture is drawn once the browser has decoded it.
+        look.until(
+            "((canvas) => (([red, _, blue]) => blue > red + 20)(canvas.getContext('2d').getImageData("
+            "0.75 * canvas.width, 0.06 * canvas.height, 1, 1).data))(document.querySelector('canvas'))"
         )
-        assert blue > red + 20  # the sky
         look.shot("drive-one-file")
     assert look.complaints == []
 
