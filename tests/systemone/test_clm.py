@@ -404,7 +404,8 @@ def test_the_command_serves_clm_with_clms_own_settings(endpoint) -> None:
 
 
 FAKE_VLLM = """#!{python}
-import json, sys
+import json, os, pathlib, sys
+pathlib.Path(__file__).with_suffix(".pid").write_text(str(os.getpid()))
 sys.path.insert(0, {tests!r})
 from systemone.embedding_server import EmbeddingServer, _Handler
 from http.server import ThreadingHTTPServer
@@ -438,6 +439,8 @@ def test_the_command_starts_vllm_and_ends_it(tmp_path: Path) -> None:
             reply = client.system_one(STATE, QUESTIONS)
     finally:
         stop(process)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(program.with_suffix(".pid").read_text()), 0)
     team = formula(f"{TEXT}\n\nWhich team?", ["handles: money", "other", "parcels"])
     found = list(reply.answers["team"].probabilities.values())
     assert found == pytest.approx(team, abs=1e-5)

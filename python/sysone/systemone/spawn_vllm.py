@@ -1,12 +1,14 @@
 """``vllm serve`` as a child of ours, for as long as a block runs. vLLM has its own environment."""
 
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import httpx
 
@@ -24,6 +26,9 @@ def spawned_vllm(
 ) -> Iterator[str]:
     """Start the pooling server on a free loopback port and yield its embeddings URL.
 
+    For the main thread: while the block runs, SIGTERM raises `SystemExit` instead of ending this
+    process at once, which would leave the child behind.
+
     Raises `EncoderError` if ``vllm`` is not on the path or does not come up.
     """
     program = shutil.which("vllm")
@@ -38,18 +43,32 @@ def spawned_vllm(
     command = [program, "serve", model, "--served-model-name", served_name]
     command += ["--runner", "pooling", "--max-model-len", str(max_tokens)]
     command += ["--host", "127.0.0.1", "--port", str(port)]
-    # Its log goes where ours does; stdout is kept for what we say ourselves.
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    # A server that was told to end stops serving and raises the signal again, for who was there
+    # before it.
+    before = signal.signal(signal.SIGTERM, _exit)
     try:
-        _wait(child, port, start_timeout_s)
-        yield f"http://127.0.0.1:{port}/v1/embeddings"
-    finally:
-        child.terminate()
+        # Its log goes where ours does; stdout is kept for what we say ourselves.
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr)
         try:
-            child.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+            _wait(child, port, start_timeout_s)
+            yield f"http://127.0.0.1:{port}/v1/embeddings"
+        finally:
+            _end(child)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _exit(number: int, _: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    try:
+        child.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
 
 
 def _wait(child: subprocess.Popen[bytes], port: int, timeout_s: float) -> None:
