@@ -15,6 +15,7 @@ import numpy as np
 
 from sysone.arc.actions import RESET_ID, Action
 from sysone.arc.frame import Frame
+from sysone.runs.sums import in_order
 
 LEVEL_CAP: Final = 115.0
 BOOTSTRAP: Final = 2000
@@ -35,7 +36,9 @@ def game_score(level_scores: Sequence[float], completed: Sequence[bool]) -> floa
         return 0.0
     weights = range(1, len(level_scores) + 1)
     total = sum(weights)
-    mean: float = sum(w * score for w, score in zip(weights, level_scores, strict=True)) / total
+    mean: float = (
+        in_order(w * score for w, score in zip(weights, level_scores, strict=True)) / total
+    )
     done = sum(w for w, yes in zip(weights, completed, strict=True) if yes)
     return min(mean, 100.0 * done / total)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sysone.drive.profiles import INFRACTION_NAMES
 from sysone.drive.score import RouteScore
-from sysone.drive.sums import in_order
+from sysone.runs.sums import in_order
 
 LABELS: Final = (
     ("Avg. driving score", "score_composed"),

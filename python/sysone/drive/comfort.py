@@ -11,6 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sysone.runs.sums import in_order
+
 BLOCK: Final = 20
 """Steps judged together."""
 WINDOW: Final = 7
@@ -122,7 +124,7 @@ def _block_holds(
 def efficiency(percentages: Sequence[float]) -> float | None:
     """Mean of a route's min-speed percentages up to 1000; None for a route without any."""
     kept = [value for value in percentages if value <= MAX_EFFICIENCY_PERCENT]
-    return sum(kept) / len(kept) if kept else None
+    return in_order(kept) / len(kept) if kept else None
 
 
 def percentage_of(text: str) -> float | None:

@@ -26,6 +26,7 @@ from sysone.drive.routeline import Moment, RoutePoint
 from sysone.drive.routes import Route
 from sysone.drive.score import Event, RouteScore, score_route, with_failure
 from sysone.drive.ticks import TickRecord, TickStore
+from sysone.runs.sums import in_order
 
 SPAWN_LIFT_M: Final = 0.5
 MAX_GAME_TIME_S: Final = 200.0
@@ -325,7 +326,7 @@ def _loop(
 
 def _background(backend: Backend) -> float | None:
     speeds = [actor.speed for actor in backend.actors() if actor.role == "background"]
-    return sum(speeds) / len(speeds) if speeds else None
+    return in_order(speeds) / len(speeds) if speeds else None
 
 
 def _record(

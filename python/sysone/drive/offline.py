@@ -12,6 +12,7 @@ from sysone.drive.results import LEADERBOARD_SENSORS, all_results, read_score
 from sysone.drive.score import Event, RouteScore, score_route, with_failure
 from sysone.drive.ticks import read_ticks
 from sysone.runs.errors import RunError
+from sysone.runs.sums import in_order
 
 
 def score_again(out: Path, result: dict[str, Any], profile: str) -> RouteScore:
@@ -111,7 +112,7 @@ def compare(first: Path, second: Path, profile: str) -> Comparison:
     shared = [key for key in ours if key in theirs]
     return Comparison(
         profile,
-        sum(ours[key] for key in shared) / len(shared),
-        sum(theirs[key] for key in shared) / len(shared),
+        in_order(ours[key] for key in shared) / len(shared),
+        in_order(theirs[key] for key in shared) / len(shared),
         found,
     )

@@ -11,6 +11,7 @@ from sysone.drive.opendrive import lane_change_allowed
 from sysone.drive.roadmap import LanePoint, RoadMap
 from sysone.drive.routeline import RouteLine, RoutePoint
 from sysone.drive.routes import RouteError
+from sysone.runs.sums import in_order
 
 LEFT, RIGHT, STRAIGHT, LANE_FOLLOW, CHANGE_LEFT, CHANGE_RIGHT = 1, 2, 3, 4, 5, 6
 VOID: Final = -1
@@ -58,12 +59,13 @@ def densify(waypoints: Sequence[Place], road_map: RoadMap) -> DensePlan:
     else:
         places, changes = _through(waypoints, road_map)
     resampled, marks = _resample(places, changes)
-    length = sum(math.dist(a, b) for a, b in pairwise(resampled))
-    ratio = length / max(sum(chords), 1e-6)
+    length = in_order(math.dist(a, b) for a, b in pairwise(resampled))
+    apart = in_order(chords)
+    ratio = length / max(apart, 1e-6)
     warnings = []
     if ratio > REFUSE_RATIO:
         raise RouteError(
-            f"the plan is {length:.0f} m for keypoints {sum(chords):.0f} m apart "
+            f"the plan is {length:.0f} m for keypoints {apart:.0f} m apart "
             f"({ratio:.2f} times), expected at most {REFUSE_RATIO:g} times"
         )
     if ratio > WARN_RATIO:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sysone.drive.aggregate import LABELS, infractions_per_km
 from sysone.drive.score import RouteScore
-from sysone.drive.sums import in_order
+from sysone.runs.sums import in_order
 
 REJECTED: Final = "Agent's sensors were invalid"
 CRASHED: Final = "Simulation crashed"

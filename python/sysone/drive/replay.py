@@ -38,6 +38,7 @@ from sysone.drive.routeline import RoutePoint, TriggerBox
 from sysone.drive.score import RouteScore
 from sysone.drive.ticks import TickStore, read_ticks
 from sysone.runs.errors import RunError
+from sysone.runs.sums import in_order
 
 VERSION: Final = "1"
 GRAVITY: Final = 9.81
@@ -159,7 +160,7 @@ class ReplayBackend:
             tuple(row["ego_acceleration"]),
             tuple(row["angular_velocity"] or (0.0, 0.0, 0.0)),
             row["ego_speed"],
-            sum(a * b for a, b in zip(velocity, forward, strict=True)),
+            in_order(a * b for a, b in zip(velocity, forward, strict=True)),
             HALF_LENGTH_M,
             HALF_WIDTH_M,
         )

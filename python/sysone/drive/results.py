@@ -16,10 +16,10 @@ from sysone.drive.executor import Outcome
 from sysone.drive.latency import latency, summed
 from sysone.drive.records import result_file, route_record
 from sysone.drive.score import Infraction, RouteScore
-from sysone.drive.sums import in_order
 from sysone.drive.ticks import TickStore
 from sysone.runs.atomic import write_json
 from sysone.runs.errors import RunError, unreadable
+from sysone.runs.sums import in_order
 
 LEADERBOARD_SENSORS: Final = ("carla_camera", "carla_gnss", "carla_imu", "carla_speedometer")
 
@@ -216,9 +216,9 @@ def summarise(
         if len(means) > 1
         else 0.0
     )
-    wall = sum(r.get("driving_s", r["wall_s"]) for r in results)
+    wall = in_order(r.get("driving_s", r["wall_s"]) for r in results)
     ticks = sum(r["ticks"] for r in results)
-    simulated = sum(r["record"]["meta"]["duration_game"] for r in results)
+    simulated = in_order(r["record"]["meta"]["duration_game"] for r in results)
     smooth = [r["comfort"]["smoothness"] for r in results]
     brisk = [r["comfort"]["efficiency"] for r in results if r["comfort"]["efficiency"] is not None]
     return {
@@ -229,8 +229,8 @@ def summarise(
         "seed_mean": round(mean, 6),
         "seed_std": round(spread, 3),
         "comfort": {
-            "smoothness": round(sum(smooth) / len(smooth), 6) if smooth else None,
-            "efficiency": round(sum(brisk) / len(brisk), 6) if brisk else None,
+            "smoothness": round(in_order(smooth) / len(smooth), 6) if smooth else None,
+            "efficiency": round(in_order(brisk) / len(brisk), 6) if brisk else None,
         },
         "missing_routes": missing,
         "failed_routes": [

@@ -19,6 +19,7 @@ from sysone.drive.geometry import Line
 from sysone.drive.gps import DEFAULT_MODEL, carla_to_gps, reference_of
 from sysone.drive.opendrive import Lane, Road, Section, parse
 from sysone.runs.errors import RunError, unreadable
+from sysone.runs.sums import in_order
 
 CELL_M: Final = 8.0
 DRIVING: Final = frozenset({"driving"})
@@ -407,7 +408,7 @@ def _chords(road: Road, section: Section, lane: Lane) -> Iterator[_Piece]:
         before = _forward(road, lane, s)
         for place in [*places[1:], last]:
             now = _forward(road, lane, place)
-            cosine = sum(a * b for a, b in zip(before, now, strict=True))
+            cosine = in_order(a * b for a, b in zip(before, now, strict=True))
             if math.acos(min(1.0, cosine)) > _CHORD_TURN or abs(place - cuts[-1]) > _CHORD_M:
                 cuts.append(place)
                 before = now

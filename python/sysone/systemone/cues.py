@@ -8,6 +8,8 @@ encoder's vectors.
 import re
 from typing import NamedTuple
 
+from sysone.runs.sums import in_order
+
 NEGATIONS = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|hardly|cannot|nowhere"
     r"|instead of|rather than|far from|apart from|except(?: for)?|unable|refus\w+|declin\w+"
@@ -152,7 +154,7 @@ def _clause(state: str, asked: list[str]) -> float:
     # A word that every clause has tells none from the other; the object, which comes last, tells
     # more than the verb, which the second clause often leaves out.
     weights = [
-        sum(
+        in_order(
             (1 + place / len(asked)) / sum(word in other for other in words)
             for place, word in enumerate(asked)
             if word in own

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from sysone.runs.sums import in_order
 from sysone.systemone.cache import VectorCache
 from sysone.systemone.cues import signs
 from sysone.systemone.embeddings import Embeddings
@@ -195,6 +196,8 @@ def _mean(parts: Sequence[Scored]) -> Scored:
     """One question's logits from those of its wordings."""
     if len(parts) == 1:
         return parts[0]
-    logits = [sum(found) / len(parts) for found in zip(*(p.logits for p in parts), strict=True)]
+    logits = [
+        in_order(found) / len(parts) for found in zip(*(p.logits for p in parts), strict=True)
+    ]
     tokens = sum(part.input_tokens for part in parts)
     return Scored(logits, tokens, any(part.truncated for part in parts))

@@ -13,6 +13,7 @@ import msgspec
 
 from sysone.runs.atomic import write_json
 from sysone.runs.errors import RunError
+from sysone.runs.sums import in_order
 from sysone.trex.arena import Arena
 from sysone.trex.pilot import Pilot
 from sysone.trex.score import percentile, rounded
@@ -172,7 +173,7 @@ def summarise(rows: Sequence[SeedRow], settings: Settings) -> Summary:
     """The summary of the seeds so far, at least one."""
 
     def mean(values: Sequence[float]) -> float:
-        return sum(values) / len(values)
+        return in_order(values) / len(values)
 
     return Summary(
         model=rows[0].model,
