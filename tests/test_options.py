@@ -1,6 +1,8 @@
 """One name for one thing: the options of all commands, walked."""
 
 import inspect
+import runpy
+import sys
 import typing
 from collections import defaultdict
 from collections.abc import Iterator
@@ -180,6 +182,26 @@ def test_another_worlds_name_is_taken(tmp_path: Path, word: str) -> None:
     done = CliRunner().invoke(app, ["arena", "settings", *words])
     assert done.exit_code == 0, done.output
     assert path.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["trex", "sweep", "--dir"],
+        ["arc", "eval", "--workers"],
+        ["drive", "run", "--workers"],
+        ["arena", "settings", "--out"],
+    ],
+)
+def test_a_world_started_as_a_module_takes_it_too(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, *rest = words
+    # Help comes after every word has been understood.
+    monkeypatch.setattr(sys, "argv", [world, *rest, "1", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(f"sysone.{world}", run_name="__main__")
+    assert not ended.value.code
 
 
 def test_help_shows_a_command_its_own_name_alone() -> None:

@@ -24,6 +24,7 @@ from sysone.drive.cli_options import (
 )
 from sysone.executors.options import EngineChoice, EngineOption, RayAddressOption, check
 from sysone.runs.errors import RunError
+from sysone.runs.options import accept_other_names
 from sysone.runs.progress import Progress
 
 if TYPE_CHECKING:
@@ -363,7 +364,8 @@ servercommands.add_to(app)
 
 def main() -> NoReturn:
     """The command as a program; does not return."""
+    command = accept_other_names(typer.main.get_command(app))
     try:
-        sys.exit(app(prog_name="sysone drive"))
+        sys.exit(command(prog_name="sysone drive"))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -8,6 +8,7 @@ import typer
 
 from sysone.executors.options import EngineChoice, EngineOption, RayAddressOption, check
 from sysone.runs.atomic import dumps
+from sysone.runs.options import accept_other_names
 from sysone.runs.progress import Progress
 from sysone.systemone.endpoints import load_env
 from sysone.trex import subcommands
@@ -196,4 +197,4 @@ subcommands.add_to(app)
 
 def main(place: Place | None = None) -> NoReturn:
     """The command as a program; does not return."""
-    sys.exit(app(obj=place))
+    sys.exit(accept_other_names(typer.main.get_command(app))(obj=place))
