@@ -5,17 +5,14 @@ cost as much as a cached answer does; everything else is Starlette's.
 """
 
 import asyncio
-import base64
 import hmac
 import itertools
-import logging
 import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -26,16 +23,28 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sysone.systemone.body import BodyError, BodyReader, DisconnectedError, header
-from sysone.systemone.embed import EmbeddingRequest, check_embedding
-from sysone.systemone.encoder import DeadlineError, EncoderError
-from sysone.systemone.engine import Decision, Engine, UnknownModelError
+from sysone.systemone.body import BodyReader, DisconnectedError, header
+from sysone.systemone.embed import check_embedding
+from sysone.systemone.engine import Decision, Engine
 from sysone.systemone.metrics import Metrics
 from sysone.systemone.openapi import document
 from sysone.systemone.playground import PAGE
 from sysone.systemone.questions import Request as DecisionRequest
-from sysone.systemone.questions import RequestError
 from sysone.systemone.rank import QUESTION, check_rank, ranking
+from sysone.systemone.replies import (
+    STATUS_LINES,
+    ApiError,
+    Reply,
+    embedding_body,
+    error_reply,
+    http_error,
+    json_response,
+    method_not_allowed,
+    overloaded,
+    reply_to,
+    starlette_response,
+    unauthorised,
+)
 from sysone.systemone.wire import parse_body
 
 # A body above this is parsed beside the event loop, which would stand still meanwhile.
@@ -46,13 +55,6 @@ WAITING_THREADS = 64
 
 NOT_AT_ONCE = "not_at_once"
 """In the scope's state of a request that `Service.at_once` has declined already."""
-
-RETRY_AFTER = (b"retry-after", b"1")
-"""In seconds."""
-
-_ERROR_TYPES = {404: "not_found_error", 405: "method_not_allowed_error"}
-
-_log = logging.getLogger("sysone.systemone")
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -72,46 +74,8 @@ class Limits(msgspec.Struct, frozen=True):
 DEFAULT_LIMITS = Limits()
 
 
-class Reply(NamedTuple):
-    """What goes back."""
-
-    status: int
-    body: bytes
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    error_type: str | None = None
-
-
-class ApiError(Exception):
-    """An error in the object form of the contract."""
-
-    def __init__(
-        self,
-        status: int,
-        error_type: str,
-        message: str,
-        headers: tuple[tuple[bytes, bytes], ...] = (),
-    ) -> None:
-        """Keep what the reply needs."""
-        super().__init__(message)
-        self.status = status
-        self.error_type = error_type
-        self.headers = headers
-
-
-def error_reply(
-    status: int, error_type: str, message: str, headers: tuple[tuple[bytes, bytes], ...] = ()
-) -> Reply:
-    """An error in the object form of the contract."""
-    body = msgspec.json.encode({"detail": {"error_type": error_type, "message": message}})
-    return Reply(status, body, headers, error_type)
-
-
 Handler = Callable[[bytes | bytearray, bool], Awaitable[Reply]]
 """Body, and whether the caches may hold the answer (false: they do not); to the reply."""
-
-STATUS_LINES = {
-    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
-}
 
 
 class Service:
@@ -163,8 +127,8 @@ class Service:
         self._rest: ASGIApp = Starlette(
             routes=[Route(path, handler) for path, handler in gets.items()]
             # Only to answer other methods: POST never gets there.
-            + [Route(path, _method_not_allowed, methods=["POST"]) for path in self._posts],
-            exception_handlers={HTTPException: _http_error},
+            + [Route(path, method_not_allowed, methods=["POST"]) for path in self._posts],
+            exception_handlers={HTTPException: http_error},
         )
         self._app: ASGIApp = self._dispatch
         if cors:
@@ -205,7 +169,7 @@ class Service:
             self._metrics.tokens(decision.usage.input_tokens)
             reply = Reply(200, decision.to_json())
         except Exception as error:
-            reply = self._error(error)
+            reply = reply_to(error, self._limits.time_limit_s)
             self._metrics.error(path, reply.error_type or "")
         lines = [b"%s: %s\r\n" % item for item in self._headers(reply, started)]
         self._count(path, reply.status, started)
@@ -253,7 +217,7 @@ class Service:
         except DisconnectedError:
             raise
         except Exception as error:
-            reply = self._error(error)
+            reply = reply_to(error, self._limits.time_limit_s)
             self._metrics.error(route, reply.error_type or "")
         await send(
             {
@@ -279,39 +243,13 @@ class Service:
         """Unlike any other's: this process's random prefix and a number."""
         return b"%s%08x" % (self._id_prefix, next(self._id_numbers))
 
-    def _error(self, error: Exception) -> Reply:
-        """What goes back instead of an answer."""
-        match error:
-            case RequestError():
-                body = msgspec.json.encode({"detail": error.faults})
-                return Reply(422, body, error_type="invalid_request_error")
-            case ApiError():
-                return error_reply(error.status, error.error_type, str(error), error.headers)
-            case BodyError():
-                # What is left of the body must not be read as the next request.
-                headers = [(b"connection", b"close")]
-                if error.status == 529:
-                    headers.append(RETRY_AFTER)
-                return error_reply(error.status, error.error_type, str(error), tuple(headers))
-            case UnknownModelError():
-                return error_reply(404, "not_found_error", str(error))
-            case DeadlineError():
-                limit_s = self._limits.time_limit_s
-                message = f"not answered within {limit_s:g} s: {error}; ask less at once"
-                return error_reply(413, "request_too_large", message)
-            case EncoderError():
-                _log.warning("encoder: %s", error)
-                return error_reply(502, "upstream_error", str(error))
-        _log.error("a request failed", exc_info=error)
-        return error_reply(500, "internal_error", "the server failed; its log says why")
-
     def _authorise(self, headers: Sequence[tuple[bytes, bytes]]) -> None:
         scheme, _, given = (header(headers, b"authorization") or b"").strip().partition(b" ")
         if scheme.lower() != b"bearer" or not given.strip():
-            raise _unauthorised("this server needs a key: Authorization: Bearer <key>")
+            raise unauthorised("this server needs a key: Authorization: Bearer <key>")
         # Every key is compared, whichever fits, and each in constant time.
         if not sum([hmac.compare_digest(given.strip(), key) for key in self._keys]):
-            raise _unauthorised("wrong key")
+            raise unauthorised("wrong key")
 
     async def _system_one(self, raw: bytes | bytearray, maybe_cached: bool) -> Reply:
         decision = await self._decide(raw, self._engine.check, maybe_cached)
@@ -360,11 +298,11 @@ class Service:
         self, pool: ThreadPoolExecutor, call: Callable[[], Any], deadline: float
     ) -> Any:
         if self._pending >= self._limits.max_waiting:
-            raise _overloaded(f"{self._pending} requests are waiting already")
+            raise overloaded(f"{self._pending} requests are waiting already")
 
         def in_time() -> Any:
             if time.monotonic() > deadline:
-                raise _overloaded("no thread was free in time")
+                raise overloaded("no thread was free in time")
             return call()
 
         self._pending += 1
@@ -382,7 +320,7 @@ class Service:
             request.refuse_shorter(embeddings.encoder.max_tokens)
             found = embeddings.get(request.input, request.keep, deadline=deadline)
             assert found is not None
-            return Reply(200, _embedding_body(request, name, found.rows, found.tokens))
+            return Reply(200, embedding_body(request, name, found.rows, found.tokens))
 
         reply: Reply = await self._in_thread(self._pool, embed, deadline)
         return reply
@@ -406,21 +344,21 @@ class Service:
                 if self._keys:
                     self._authorise(scope["headers"])
             except ApiError as error:
-                app = _starlette(
+                app = starlette_response(
                     error_reply(error.status, error.error_type, str(error), error.headers)
                 )
         await app(scope, receive, annotated)
         return status
 
     async def _list_models(self, _: Request) -> Response:
-        return _json({"models": self._engine.models})
+        return json_response({"models": self._engine.models})
 
     async def _health(self, _: Request) -> Response:
         # A probe of another machine may take seconds.
         healthy = await asyncio.get_running_loop().run_in_executor(
             self._waiting_pool, self._engine.healthy
         )
-        return _json(
+        return json_response(
             {
                 "ok": True,
                 "embedder": healthy,
@@ -436,56 +374,7 @@ class Service:
         return Response(text, headers={"content-type": self._metrics.content_type})
 
     async def _document(self, _: Request) -> Response:
-        return _json(document(self._engine.max_options))
+        return json_response(document(self._engine.max_options))
 
     async def _playground(self, _: Request) -> Response:
         return HTMLResponse(PAGE, headers={"cache-control": "no-cache"})
-
-
-def _embedding_body(request: EmbeddingRequest, model: str, rows: Any, tokens: int) -> bytes:
-    data = [
-        {
-            "object": "embedding",
-            "index": index,
-            "embedding": (
-                base64.b64encode(row.astype("<f4").tobytes()).decode()
-                if request.encoding_format == "base64"
-                else row.tolist()
-            ),
-        }
-        for index, row in enumerate(rows)
-    ]
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return msgspec.json.encode({"object": "list", "data": data, "model": model, "usage": usage})
-
-
-def _unauthorised(message: str) -> ApiError:
-    return ApiError(401, "authentication_error", message, ((b"www-authenticate", b"Bearer"),))
-
-
-def _overloaded(message: str) -> ApiError:
-    return ApiError(529, "overloaded_error", message, (RETRY_AFTER,))
-
-
-def _json(content: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(content), status, media_type="application/json")
-
-
-def _starlette(reply: Reply) -> Response:
-    response = Response(reply.body, reply.status, media_type="application/json")
-    for name, value in reply.headers:
-        response.headers[name.decode()] = value.decode()
-    return response
-
-
-async def _method_not_allowed(_: Request) -> Response:
-    raise HTTPException(405)
-
-
-async def _http_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    status = error.status_code
-    reply = error_reply(status, _ERROR_TYPES.get(status, "invalid_request_error"), error.detail)
-    response = _starlette(reply)
-    response.headers.update(error.headers or {})
-    return response
