@@ -11,16 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sysone.drive.cli import app
+from sysone.drive.machine import belongs, processes, start_arguments, system
 from sysone.drive.ports import Ports, check_ports, is_bound
-from sysone.drive.watchdog import (
-    EXECUTOR_SILENT_S,
-    Watchdog,
-    WatchOptions,
-    belongs,
-    processes,
-    start_arguments,
-    system,
-)
+from sysone.drive.watchdog import EXECUTOR_SILENT_S, Watchdog, WatchOptions
 
 runner = CliRunner()
 SERVER = ("/opt/carla/CarlaUE4.sh",)
@@ -209,7 +202,7 @@ def test_start_arguments_and_whose_process_it_is(monkeypatch: pytest.MonkeyPatch
 def test_real_processes_are_stopped_by_their_port(tmp_path: Path) -> None:
     """Launcher and program of one port, and not the other instance."""
     sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
-    hands = system(WatchOptions(server=None))
+    hands = system()
     mine = [hands.start([*sleeper, "-carla-rpc-port=64021"]) for _ in range(2)]
     other = hands.start([*sleeper, "-carla-rpc-port=64031"])
     try:

@@ -8,8 +8,8 @@ from typing import Final
 
 from sysone.drive.clientmap import client_versions
 from sysone.drive.hosts import answers, find_host
+from sysone.drive.machine import gpu_memory_mb
 from sysone.drive.ports import DEFAULT_PORT, TM_PORT, check_ports
-from sysone.drive.watchdog import gpu_memory_mb
 from sysone_core import frames
 
 AGENT_PORT: Final = 5555

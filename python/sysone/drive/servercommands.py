@@ -101,9 +101,10 @@ def watch(
     Ends when the run in --run is done; a server without clients renders at full speed, so it is
     stopped then.
     """
+    from sysone.drive.machine import system
     from sysone.drive.ports import DEFAULT_PORT
     from sysone.drive.serverside import SIDES
-    from sysone.drive.watchdog import Watchdog, WatchOptions, system
+    from sysone.drive.watchdog import Watchdog, WatchOptions
 
     if side not in SIDES:
         fail(f"--side is {side!r}, expected {' or '.join(SIDES)}", BAD_CONFIG)
@@ -125,7 +126,7 @@ def watch(
         step_timeout_s=step_timeout,
         keep_server=keep_server,
     )
-    watchdog = Watchdog(options, system(options), lambda text: typer.echo(text, err=True))
+    watchdog = Watchdog(options, system(options.host), lambda text: typer.echo(text, err=True))
     try:
         raise typer.Exit(watchdog.run())
     except KeyboardInterrupt:
