@@ -17,6 +17,7 @@ from tools.fuzz.files import written
 INSTRUMENT = (
     "sysone.drive.opendrive",
     "sysone.drive.geometry",
+    "sysone.drive.lanepieces",
     "sysone.drive.roadmap",
     "sysone.drive.routes",
     "sysone.drive.ticks",
