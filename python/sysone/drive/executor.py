@@ -17,6 +17,7 @@ from sysone.drive.backend import (
 )
 from sysone.drive.criteria import TICK_CAP, Criteria
 from sysone.drive.drivers import AgentCrashed, Decision, Driver
+from sysone.drive.drivescore import score_drive, scored_profiles
 from sysone.drive.gps import EARTH_R, GpsModelMismatch, check_model
 from sysone.drive.inject import Fault, Injector
 from sysone.drive.planning import DensePlan, densify
@@ -33,9 +34,6 @@ MAX_GAME_TIME_S: Final = 200.0
 CHECKED_POINTS: Final = 4
 WEATHER_STEP_PERCENT: Final = 1.0
 """Of completion, after which a weather that changes along the route is set again."""
-PER_TICK_EVENTS: Final = ("stop_infraction", "yield_emergency", "scenario_timeout")
-"""The only events that profile per_tick is given: its ticks hold the others."""
-ENDED_BY: Final = {"route_deviation": "route_dev", "blocked": "vehicle_blocked"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +154,18 @@ def drive_route(
     if criteria.end == "tick_cap":
         failure = "TickRuntime"
     scores = {
-        name: _score(name, route, plan, store, criteria, failure)
-        for name in dict.fromkeys([config.profile, "bench2drive", "per_tick"])
+        name: score_drive(
+            name,
+            route.id,
+            store,
+            criteria.route.length,
+            plan.road_ids,
+            criteria.timed_out,
+            criteria.events,
+            criteria.end,
+            failure,
+        )
+        for name in scored_profiles(config.profile)
     }
     driver.finish(scores[config.profile])
     return Outcome(
@@ -193,7 +201,7 @@ def _never_begun(
         name: with_failure(
             score_route(route.id, TickStore(), plan.line.length, None, False, [], name), failure
         )
-        for name in dict.fromkeys([config.profile, "bench2drive", "per_tick"])
+        for name in scored_profiles(config.profile)
     }
     return Outcome(
         route=route,
@@ -391,39 +399,4 @@ def _event_dict(event: Event) -> dict[str, Any]:
     return found
 
 
-def _score(
-    profile: str,
-    route: Route,
-    plan: DensePlan,
-    store: TickStore,
-    criteria: Criteria,
-    failure: str | None,
-) -> RouteScore:
-    """One profile's score of the drive; each gets the events that its ticks do not hold."""
-    events = events_for(profile, criteria.events)
-    roads = plan.road_ids if profile == "per_tick" else None
-    length = criteria.route.length
-
-    def score(given: list[Event]) -> RouteScore:
-        return score_route(
-            route.id, store, length, roads, criteria.timed_out, given, profile, strict=True
-        )
-
-    found = score(events)
-    ending = ENDED_BY.get(criteria.end or "")
-    if ending is not None and ending not in found.infractions:
-        found = score(
-            [*events, *(e for e in criteria.events if e.type == ending)][: len(events) + 1]
-        )
-    return found if failure is None else with_failure(found, failure)
-
-
-def events_for(profile: str, events: list[Event]) -> list[Event]:
-    """The events that a profile folds besides what it finds in the ticks."""
-    if profile == "per_tick":
-        return [event for event in events if event.type in PER_TICK_EVENTS]
-    ends = set(ENDED_BY.values())
-    return [event for event in events if event.type not in ends]
-
-
-__all__ = ["DriveConfig", "GpsModelMismatch", "Outcome", "drive_route", "events_for"]
+__all__ = ["DriveConfig", "GpsModelMismatch", "Outcome", "drive_route"]

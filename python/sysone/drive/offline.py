@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from sysone.drive.aggregate import PairedDifference, paired_bootstrap
-from sysone.drive.executor import ENDED_BY, events_for
+from sysone.drive.drivescore import score_drive
 from sysone.drive.records import result_file
 from sysone.drive.results import LEADERBOARD_SENSORS, all_results, read_score
-from sysone.drive.score import Event, RouteScore, score_route, with_failure
+from sysone.drive.score import Event, RouteScore, score_route
 from sysone.drive.ticks import read_ticks
 from sysone.runs.errors import RunError
 from sysone.runs.sums import in_order
@@ -26,19 +26,17 @@ def score_again(out: Path, result: dict[str, Any], profile: str) -> RouteScore:
     events = [Event(**event) for event in result["events"]]
     length = result["record"]["meta"]["route_length"]
     length = result["scores"][result["profile"]]["route_length"] or length
-    roads = result["road_ids"] if profile == "per_tick" else None
-    given = events_for(profile, events)
-
-    def score(some: list[Event]) -> RouteScore:
-        return score_route(
-            result["route_id"], store, length, roads, result["timeout"], some, profile
-        )
-
-    found = score(given)
-    ending = ENDED_BY.get(result["end"])
-    if ending is not None and ending not in found.infractions:
-        found = score([*given, *[event for event in events if event.type == ending][:1]])
-    return found if result["failure"] is None else with_failure(found, result["failure"])
+    return score_drive(
+        profile,
+        result["route_id"],
+        store,
+        length,
+        result.get("road_ids"),
+        result["timeout"],
+        events,
+        result["end"],
+        result["failure"],
+    )
 
 
 def score_ticks(path: Path, profile: str) -> RouteScore:

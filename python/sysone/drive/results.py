@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sysone.drive.aggregate import aggregate
 from sysone.drive.comfort import efficiency, metric_info, percentage_of, smoothness
+from sysone.drive.drivescore import scored_profiles
 from sysone.drive.executor import Outcome
 from sysone.drive.latency import latency, summed
 from sysone.drive.records import result_file, route_record
@@ -201,8 +202,7 @@ def summarise(
     done = {(r["seed"], r["route_id"], r["repetition"]) for r in results}
     missing = [job.key for job in jobs if (job.seed, job.route_id, job.repetition) not in done]
     scores = {
-        name: [read_score(r["scores"][name]) for r in results]
-        for name in dict.fromkeys([profile, "bench2drive", "per_tick"])
+        name: [read_score(r["scores"][name]) for r in results] for name in scored_profiles(profile)
     }
     seeds = sorted({job.seed for job in jobs})
     per_seed = {}
