@@ -26,8 +26,8 @@ from sysone.drive.protocol import RouteStart
 from sysone.drive.routeline import Moment, RoutePoint
 from sysone.drive.routes import Route
 from sysone.drive.score import Event, RouteScore, score_route, with_failure
-from sysone.drive.ticks import TickRecord, TickStore
-from sysone.runs.sums import in_order
+from sysone.drive.tickrecord import background_speed, record_tick
+from sysone.drive.ticks import TickStore
 
 SPAWN_LIFT_M: Final = 0.5
 MAX_GAME_TIME_S: Final = 200.0
@@ -291,7 +291,7 @@ def _loop(
         ego = backend.ego()
         x, y, z = ego.location
         lane = backend.lane(x, y)
-        moving = _background(backend)
+        moving = background_speed(backend)
         moment = Moment(
             tick,
             frame.sim_time,
@@ -314,7 +314,7 @@ def _loop(
         new += seen
         now_s = epoch_s + time.monotonic()
         store.append(
-            _record(tick, now_s, frame, ego, lane, backend, criteria, applied, new, moving)
+            record_tick(tick, now_s, frame, ego, lane, backend, criteria, applied, new, moving)
         )
         if keep is not None and "rgb" in frame.sensors:
             keep(tick, frame.sensors["rgb"][1])
@@ -330,73 +330,6 @@ def _loop(
         if injector.faults:
             applied = replace(applied, control=injector.control(applied.control, tick))
         backend.apply(applied.control)
-
-
-def _background(backend: Backend) -> float | None:
-    speeds = [actor.speed for actor in backend.actors() if actor.role == "background"]
-    return in_order(speeds) / len(speeds) if speeds else None
-
-
-def _record(
-    tick: int,
-    now_s: float,
-    frame: Any,
-    ego: Any,
-    lane: Any,
-    backend: Backend,
-    criteria: Criteria,
-    applied: Decision,
-    new: list[Event],
-    moving: float | None,
-) -> TickRecord:
-    strongest = frame.contacts[0] if frame.contacts else None
-    state, light, at_entry = backend.affecting_light()
-    cos, sin = math.cos(ego.yaw), math.sin(ego.yaw)
-    control = applied.control
-    return TickRecord(
-        tick=tick,
-        timestamp=now_s,
-        sim_time=frame.sim_time,
-        ego_location=ego.location,
-        ego_velocity=ego.velocity,
-        ego_speed=ego.speed,
-        ego_acceleration=ego.acceleration,
-        collision_impulse=strongest[2] if strongest else None,
-        collision_actor=strongest[1] if strongest else None,
-        traffic_light_state=state,
-        traffic_light_id=light,
-        lane_id=lane.lane_id,
-        road_id=lane.road_id,
-        is_junction=lane.junction_id >= 0,
-        route_completion=criteria.completion.percent,
-        control={
-            "throttle": control.throttle,
-            "brake": control.brake,
-            "steer": control.steer,
-        },
-        frame=frame.number,
-        collision_actor_id=strongest[0] if strongest else None,
-        contacts=list(frame.contacts) if frame.contacts else None,
-        ego_yaw=ego.yaw,
-        angular_velocity=ego.angular_velocity,
-        forward_vector=(cos, sin, 0.0),
-        right_vector=(-sin, cos, 0.0),
-        speed_limit=lane.speed_limit,
-        odometer_m=criteria.odometer.metres,
-        light_at_entry=at_entry,
-        control_source=applied.source,
-        infer_ms=applied.infer_ms,
-        events=[_event_dict(event) for event in new] if new else None,
-        background_speed=moving,
-        info=applied.info,
-    )
-
-
-def _event_dict(event: Event) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": event.type, "tick": event.tick, "message": event.message}
-    if event.percentage is not None:
-        found["percentage"] = event.percentage
-    return found
 
 
 __all__ = ["DriveConfig", "GpsModelMismatch", "Outcome", "drive_route"]
