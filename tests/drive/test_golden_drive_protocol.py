@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sysone.drive.protocol import RouteEnd, TickEncoder, TickHead, line_of, read_reply
-from sysone.drive.service import wire
+from sysone.drive.service import compiled, wire
 from sysone.drive.service.forge import Forge
 from sysone.drive.service.loop import Service
 from sysone.drive.service.stub import StubAdapter
@@ -22,7 +22,7 @@ FILE = "protocol.json.gz"
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The service with the compiled frames, and as in a model's own environment."""
     if request.param == "plain":
-        monkeypatch.setattr(wire, "fast", None)
+        monkeypatch.setattr(compiled, "frames", None)
     return str(request.param)
 
 

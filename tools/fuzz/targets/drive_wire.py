@@ -18,7 +18,12 @@ from sysone.drive.protocol import read_reply
 from sysone.drive.service import wire
 from sysone_core import frames
 
-INSTRUMENT = ("sysone.drive.service.wire", "sysone.drive.protocol")
+INSTRUMENT = (
+    "sysone.drive.service.lines",
+    "sysone.drive.service.payloads",
+    "sysone.drive.service.wire",
+    "sysone.drive.protocol",
+)
 MAX_BYTES = 1024
 
 CODES = {*wire.LINE_CODES, *wire.STREAM_CODES, "version"}

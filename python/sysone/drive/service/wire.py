@@ -1,24 +1,50 @@
-"""Lines, messages and frames on the wire, as plain values; both ends use it."""
+"""Messages on the wire, as plain values: read, checked, written; both ends use it."""
 
-import base64
-import binascii
 import json
 import math
 import socket
 import time
 from typing import Any, Final
 
-import numpy as np
+from sysone.drive.service import compiled
+from sysone.drive.service.lines import (
+    MAX_TO_MODEL,
+    PlainLineReader,
+    WireError,
+    line_reader,
+    next_line,
+)
+from sysone.drive.service.payloads import decode_lidar, decode_pixels, decode_strict, encode_base64
 
-fast: Any
-try:
-    from sysone_core import frames as fast
-except ImportError:  # in a model's own environment
-    fast = None
+__all__ = [
+    "KNOWN_TYPES",
+    "LINE_CODES",
+    "MAX_TO_EXECUTOR",
+    "MAX_TO_MODEL",
+    "REQUIRED",
+    "STREAM_CODES",
+    "VERSIONS",
+    "Channel",
+    "PlainLineReader",
+    "WireError",
+    "agreed_version",
+    "check_fields",
+    "decode_lidar",
+    "decode_pixels",
+    "decode_strict",
+    "dumps",
+    "encode_base64",
+    "is_number",
+    "is_numbers",
+    "line_reader",
+    "next_line",
+    "parse_message",
+    "parse_object",
+    "parse_plain",
+    "version_pair",
+]
 
-MAX_TO_MODEL: Final = 16 << 20
 MAX_TO_EXECUTOR: Final = 64 << 10
-MAX_PIXEL_BYTES: Final = 1 << 26
 VERSIONS: Final = ("0.1", "0.2", "0.3")
 KNOWN_TYPES: Final = ("route_start", "tick", "route_end")
 LINE_CODES: Final = (
@@ -42,114 +68,15 @@ REQUIRED: Final = {
 }
 
 
-class WireError(ValueError):
-    """A line or stream that cannot be used; ``code`` says why."""
-
-    def __init__(self, code: str, message: str, tick: Any = None) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code, self.message, self.tick = code, message, tick
-
-
-class PlainLineReader:
-    """Lines out of a byte stream in plain Python; the same as `sysone_core.frames.LineReader`."""
-
-    def __init__(self, max_bytes: int = MAX_TO_MODEL, chunk: int = 1 << 18) -> None:
-        if max_bytes < 1 or chunk < 1:
-            raise ValueError("max_bytes and chunk must be positive")
-        self.max_bytes = max_bytes
-        self.chunk = min(chunk, max_bytes + 1)
-        self._buffer = bytearray(self.chunk)
-        self._start = self._scanned = self._end = 0
-
-    @property
-    def pending(self) -> int:
-        """Bytes received that are no whole line yet, or not yet taken."""
-        return self._end - self._start
-
-    @property
-    def capacity(self) -> int:
-        """Size of the buffer."""
-        return len(self._buffer)
-
-    def rest(self) -> bytes:
-        """A copy of what was received and not taken."""
-        return bytes(self._buffer[self._start : self._end])
-
-    def _make_room(self, wanted: int) -> None:
-        size, held = len(self._buffer), self._end - self._start
-        if size - self._end >= wanted:
-            return
-        while size < held + wanted:
-            size *= 2
-        # A new one: lines that were handed out may still look into the old one.
-        larger = bytearray(size)
-        larger[:held] = self._buffer[self._start : self._end]
-        self._buffer = larger
-        self._scanned -= self._start
-        self._start, self._end = 0, held
-
-    def feed_into(self, receive: Any) -> int:
-        """Call ``receive(view)`` (as `socket.recv_into`) once; the bytes it says it wrote."""
-        self._make_room(self.chunk)
-        with memoryview(self._buffer) as view:
-            got: int = receive(view[self._end :])
-        if not 0 <= got <= len(self._buffer) - self._end:
-            raise ValueError(f"receive says {got} bytes")
-        self._end += got
-        return got
-
-    def feed(self, data: Any) -> None:
-        """Take bytes that were received elsewhere."""
-        self._make_room(len(data))
-        self._buffer[self._end : self._end + len(data)] = data
-        self._end += len(data)
-
-    def next(self) -> Any:
-        """The next whole line without its line end, or None."""
-        stop = self._buffer.find(b"\n", self._scanned, self._end)
-        start = self._start
-        if stop < 0:
-            self._scanned = self._end
-            if self._end - start > self.max_bytes:
-                raise WireError("too_large", f"more than {self.max_bytes} bytes without a line end")
-            return None
-        self._start = self._scanned = stop + 1
-        if stop - start > self.max_bytes:
-            raise WireError("too_large", f"more than {self.max_bytes} bytes without a line end")
-        return memoryview(self._buffer)[start:stop]
-
-
-def line_reader(max_bytes: int) -> Any:
-    """The compiled reader, or the plain one where it is not installed."""
-    return PlainLineReader(max_bytes) if fast is None else fast.LineReader(max_bytes)
-
-
-def next_line(reader: Any) -> Any:
-    """The next line of either reader that is not blank, or None.
-
-    Raises:
-        WireError: ``too_large``.
-    """
-    while True:
-        try:
-            line = reader.next()
-        except WireError:
-            raise
-        except ValueError as error:  # the compiled reader's own error
-            raise WireError("too_large", str(error)) from None
-        if line is None or bytes(line[:64]).strip() or (len(line) > 64 and bytes(line).strip()):
-            return line
-
-
 def parse_object(line: Any) -> dict[str, Any]:
     """One line as an object; big Base64 values may be views into it.
 
     Raises:
         WireError: ``bad_utf8``, ``bad_json`` or ``not_object``.
     """
-    if fast is not None:
+    if compiled.frames is not None:
         try:
-            found: dict[str, Any] = fast.parse_tick(line)
+            found: dict[str, Any] = compiled.frames.parse_tick(line)
             return found
         except TypeError:
             raise WireError("not_object", "expected a JSON object") from None
@@ -264,101 +191,6 @@ def is_number(value: Any) -> bool:
 def is_numbers(value: Any, count: int) -> bool:
     """A list of so many numbers."""
     return isinstance(value, list) and len(value) == count and all(map(is_number, value))
-
-
-def decode_pixels(message: dict[str, Any]) -> Any:
-    """The camera's picture: uint8 (height, width, 3), BGR, its own memory.
-
-    Raises:
-        WireError: ``missing_field``, ``bad_shape``, ``bad_base64`` or ``shape_mismatch``.
-    """
-    tick = message.get("tick")
-    for name in ("rgb_b64", "rgb_shape"):
-        if message.get(name) is None:
-            raise WireError("missing_field", f"tick has no {name}", tick)
-    shape = message["rgb_shape"]
-    if (
-        not isinstance(shape, list)
-        or len(shape) != 3
-        or not all(type(size) is int and size >= 1 for size in shape)
-        or shape[2] != 3
-        or shape[0] * shape[1] * shape[2] > MAX_PIXEL_BYTES
-    ):
-        raise WireError(
-            "bad_shape", f"rgb_shape is {str(shape)[:80]}, expected [height, width, 3]", tick
-        )
-    raw = _decode(message["rgb_b64"], shape[0] * shape[1] * shape[2], tick)
-    return raw.reshape(shape)
-
-
-def decode_lidar(message: dict[str, Any]) -> Any:
-    """The lidar's points: float32 (n, 4), rows x y z intensity.
-
-    Raises:
-        WireError: as for `decode_pixels`, and ``bad_field`` for the number of points.
-    """
-    tick = message.get("tick")
-    for name in ("lidar_b64", "lidar_n"):
-        if message.get(name) is None:
-            raise WireError("missing_field", f"tick has no {name}", tick)
-    count = message["lidar_n"]
-    if type(count) is not int or not 0 <= count <= MAX_PIXEL_BYTES // 16:
-        raise WireError("bad_field", f"lidar_n is {str(count)[:80]}, expected 0 or more", tick)
-    return _decode(message["lidar_b64"], 16 * count, tick).view("<f4").reshape(count, 4)
-
-
-def _decode(text: Any, size: int, tick: Any) -> Any:
-    if not isinstance(text, (str, memoryview)):
-        raise WireError("bad_base64", "the value is not a text", tick)
-    try:
-        source: Any = text.encode("ascii") if isinstance(text, str) else text
-        raw: Any
-        if fast is None:
-            raw = decode_strict(bytes(source))
-            if len(raw) == size:
-                return np.frombuffer(bytearray(raw), np.uint8)
-        else:
-            length = fast.b64_decoded_length(source)
-            # a length that is wrong by its text alone need not be decoded to be refused
-            target = np.empty(length, np.uint8)
-            fast.b64_decode_into(source, target)
-            if length == size:
-                return target
-            raw = target
-    except ValueError:
-        if isinstance(text, memoryview) and b"\\" in bytes(text):
-            # an escaped text is legal JSON, if unusual
-            try:
-                return _decode(json.loads(b'"' + bytes(text) + b'"'), size, tick)
-            except (ValueError, RecursionError):
-                pass
-        raise WireError("bad_base64", "not strict standard Base64", tick) from None
-    raise WireError("shape_mismatch", f"{len(raw)} bytes, expected {size}", tick)
-
-
-def decode_strict(text: bytes) -> bytes:
-    """Standard alphabet with padding and nothing else.
-
-    Raises:
-        ValueError: the text is not that.
-    """
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except binascii.Error as error:
-        raise ValueError(str(error)) from None
-    if len(text) % 4:
-        raise ValueError("length is not a multiple of 4")
-    return raw
-
-
-def encode_base64(data: Any) -> str:
-    """Standard Base64 with padding."""
-    if fast is None:
-        return base64.b64encode(data).decode("ascii")
-    raw = memoryview(data).cast("B")
-    target = bytearray(fast.b64_length(len(raw)))
-    fast.b64_encode_into(raw, target)
-    return target.decode("ascii")
 
 
 def dumps(message: dict[str, Any]) -> bytes:
