@@ -6,7 +6,6 @@ a tail out and a writer removes it before it appends. Damage anywhere else is no
 reported with its file and line.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any, Self
 
 from sysone.runs.atomic import dumps, sync_folder
 from sysone.runs.errors import RunError, unreadable, unwritable
+from sysone.runs.lock import open_alone
 
 _BLOCK = 1 << 16
 
@@ -73,9 +73,7 @@ class JsonlWriter:
         self.cut_bytes = 0
         self._descriptor = -1
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._descriptor = open_alone(self.path, os.O_APPEND)
             self.cut_bytes = _cut_tail(self._descriptor)
             sync_folder(self.path.parent)
         except BlockingIOError as error:

@@ -50,13 +50,28 @@ class Lock:
         self.close()
 
 
+def open_alone(path: Path, flags: int = 0) -> int:
+    """A descriptor of the file at ``path`` that no other process has; file and folder are made.
+
+    Raises:
+        BlockingIOError: another process has it.
+        OSError: it cannot be opened.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The descriptor is not inherited, so a child that outlives us does not hold the lock.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _take(path: Path, command: Sequence[str]) -> int:
     descriptor = -1
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # The descriptor is not inherited, so a child that outlives us does not hold the lock.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = open_alone(path)
         holder = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -66,7 +81,6 @@ def _take(path: Path, command: Sequence[str]) -> int:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, dumps(holder).encode() + b"\n", 0)
     except BlockingIOError as error:
-        os.close(descriptor)
         raise LockedError(f"{path.parent} is in use by {_holder(path)}") from error
     except OSError as error:
         if descriptor >= 0:
