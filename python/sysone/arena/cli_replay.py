@@ -4,8 +4,9 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import numpy as np
 import typer
@@ -74,21 +75,27 @@ def replay_export(
     columns, rows = replays.frames(file)
     if format_ == "npz":
         packed = io.BytesIO()
-        np.savez_compressed(packed, **dict(zip(columns, np.array(rows).T, strict=True)))
+        np.savez_compressed(packed, **dict(zip(columns, np.array(list(rows)).T, strict=True)))
         assert output is not None
         write_bytes(output, packed.getvalue())
         return
+    if output is None:
+        _write_rows(sys.stdout, format_, columns, rows)
+        return
     text = io.StringIO()
+    _write_rows(text, format_, columns, rows)
+    write_text(output, text.getvalue())
+
+
+def _write_rows(
+    out: TextIO, format_: str, columns: Sequence[str], rows: Iterable[Sequence[int]]
+) -> None:
     if format_ == "csv":
-        writer = csv.writer(text, lineterminator="\n")
+        writer = csv.writer(out, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)
     else:
-        text.writelines(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
-    if output is None:
-        sys.stdout.write(text.getvalue())
-    else:
-        write_text(output, text.getvalue())
+        out.writelines(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
 
 
 def repaired(file: Path) -> Path:

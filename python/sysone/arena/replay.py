@@ -238,8 +238,8 @@ def show(path: Path, at_s: float) -> dict[str, Any]:
     return state
 
 
-def frames(path: Path) -> tuple[list[str], list[list[int]]]:
-    """Names of columns and one row for each robot and keyframe, for analysis."""
+def frames(path: Path) -> tuple[list[str], Iterator[list[int]]]:
+    """Names of columns and one row for each robot and keyframe, made as they are taken."""
     replay = read(path)
     words = memoryview(b64decode(replay.keyframes["data"])).cast("i")
     ids = [f"{side}-{entry['slot']}" for side in TEAMS for entry in replay.lineups[side]]
@@ -247,16 +247,16 @@ def frames(path: Path) -> tuple[list[str], list[list[int]]]:
     ids = [name for name in ids if name not in removed]
     width = len(ids) * len(ROBOT_FIELDS) + 2 * len(TEAM_FIELDS)
     start = round((replay.scenario or {}).get("time", 0) * 20)
-    rows = []
-    for k in range(len(words) // width):
-        for r, name in enumerate(ids):
-            at = k * width + r * len(ROBOT_FIELDS)
-            rows.append(
-                [
+
+    def rows() -> Iterator[list[int]]:
+        for k in range(len(words) // width):
+            for r, name in enumerate(ids):
+                at = k * width + r * len(ROBOT_FIELDS)
+                yield [
                     min(start + k * KEYFRAME_TICKS, round(replay.duration * 20)),
                     TEAMS.index("red" if name.startswith("red") else "blue"),
                     int(name.split("-")[1]),
                     *words[at : at + len(ROBOT_FIELDS)],
                 ]
-            )
-    return ["tick", "team", "slot", *ROBOT_FIELDS], rows
+
+    return ["tick", "team", "slot", *ROBOT_FIELDS], rows()

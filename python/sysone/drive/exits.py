@@ -18,8 +18,9 @@ class ExitReason:
         return f"{self.name} (exit {_shown(self.code)}): {self.cause}"
 
 
+_AGAIN: Final = "start the same command again"
 _SIGNALS: Final[dict[int, tuple[str, str, str]]] = {
-    2: ("SIGINT", "interrupted from the keyboard", "start the same command again"),
+    2: ("SIGINT", "interrupted from the keyboard", _AGAIN),
     4: ("SIGILL", "an instruction that this processor lacks", "use a wheel for this machine"),
     6: (
         "SIGABRT",
@@ -39,7 +40,7 @@ _SIGNALS: Final[dict[int, tuple[str, str, str]]] = {
         "compare the versions: sysone drive probe",
     ),
     13: ("SIGPIPE", "the reader of its output has gone", "keep its output open"),
-    15: ("SIGTERM", "asked to end", "start the same command again"),
+    15: ("SIGTERM", "asked to end", _AGAIN),
 }
 _WINDOWS: Final[dict[int, tuple[str, str, str]]] = {
     0xC0000005: (
@@ -52,7 +53,7 @@ _WINDOWS: Final[dict[int, tuple[str, str, str]]] = {
         "a native program ended itself",
         "look at its own log",
     ),
-    0xC000013A: ("Ctrl+C", "interrupted from the keyboard", "start the same command again"),
+    0xC000013A: ("Ctrl+C", "interrupted from the keyboard", _AGAIN),
     0xC0000135: ("DLL not found", "a library is missing", "install the program's prerequisites"),
     0xE06D7363: (
         "uncaught C++ exception",
@@ -64,7 +65,7 @@ _OURS: Final[dict[int, tuple[str, str, str]]] = {
     0: ("done", "no fault", "nothing to do"),
     1: ("failed", "an error that the last lines of its output tell", "read them"),
     2: ("usage", "an option or value that is not known", "read --help"),
-    3: ("incomplete", "some routes have no result", "start the same command again"),
+    3: ("incomplete", "some routes have no result", _AGAIN),
     4: ("blocked", "the server cannot be kept up", "sysone drive probe, then the same command"),
     10: ("configuration", "a route file, map or option does not fit", "read the line on stderr"),
     11: ("ports", "a port is taken or reserved", "sysone drive preflight"),
@@ -72,7 +73,7 @@ _OURS: Final[dict[int, tuple[str, str, str]]] = {
     13: ("no model", "no model connected in time", "start sysone drive serve beside it"),
     14: ("model failed", "the model raised in every drive", "read the model's own output"),
     15: ("GPS self-check", "plan and readings disagree", "see --gps-model"),
-    130: ("interrupted", "ended by a signal, its state saved", "start the same command again"),
+    130: ("interrupted", "ended by a signal, its state saved", _AGAIN),
 }
 
 
