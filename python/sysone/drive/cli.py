@@ -11,17 +11,8 @@ import typer
 from typer.core import TyperCommand
 
 from sysone.drive import servercommands, subcommands
-from sysone.drive.cli_options import (
-    BAD_CONFIG,
-    BLOCKED,
-    GPS,
-    NO_AGENT,
-    PORTS,
-    VERSION,
-    ProfileChoice,
-    address,
-    fail,
-)
+from sysone.drive.cli_options import ProfileChoice, address, fail
+from sysone.drive.exits import BAD_CONFIG, BLOCKED, GPS, NO_AGENT, PORTS, VERSION
 from sysone.executors.options import EngineChoice, EngineOption, RayAddressOption, check
 from sysone.runs.errors import RunError
 from sysone.runs.options import accept_other_names

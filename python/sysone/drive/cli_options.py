@@ -1,18 +1,11 @@
-"""What the drive commands share: exit codes, choices, how a mistake is told."""
+"""What the drive commands share: choices, how a mistake is told."""
 
 from enum import StrEnum
 from typing import NoReturn
 
 import typer
 
-DIFFERS = 1
-USAGE = 2
-BLOCKED = 4
-BAD_CONFIG = 10
-PORTS = 11
-VERSION = 12
-NO_AGENT = 13
-GPS = 15
+from sysone.drive.exits import USAGE
 
 
 class ProfileChoice(StrEnum):

@@ -1,6 +1,7 @@
 """A whole drive's score under a profile: what it is given besides the ticks, and how it ended."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
 from sysone.drive.score import Event, RouteScore, score_route, with_failure
@@ -51,6 +52,17 @@ def score_drive(
     if ending is not None and ending not in found.infractions:
         found = score([*given, *[event for event in events if event.type == ending][:1]])
     return found if failure is None else with_failure(found, failure)
+
+
+def without_score(score: RouteScore) -> RouteScore:
+    """Of a drive whose simulation crashed in every attempt: 0, whatever it had reached."""
+    return replace(
+        score,
+        status="Failed - Simulation crashed",
+        success=False,
+        score_route=0.0,
+        score_composed=0.0,
+    )
 
 
 def events_for(profile: str, events: Sequence[Event]) -> list[Event]:

@@ -1,8 +1,20 @@
-"""What an exit code says: name, likely cause, next step."""
+"""Exit codes of ``sysone drive``, and what any program's code says: name, cause, next step."""
 
 import sys
 from dataclasses import dataclass
 from typing import Final
+
+DIFFERS: Final = 1
+USAGE: Final = 2
+INCOMPLETE: Final = 3
+BLOCKED: Final = 4
+BAD_CONFIG: Final = 10
+PORTS: Final = 11
+VERSION: Final = 12
+NO_AGENT: Final = 13
+AGENT_FAILED: Final = 14
+GPS: Final = 15
+INTERRUPTED: Final = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +75,29 @@ _WINDOWS: Final[dict[int, tuple[str, str, str]]] = {
 }
 _OURS: Final[dict[int, tuple[str, str, str]]] = {
     0: ("done", "no fault", "nothing to do"),
-    1: ("failed", "an error that the last lines of its output tell", "read them"),
-    2: ("usage", "an option or value that is not known", "read --help"),
-    3: ("incomplete", "some routes have no result", _AGAIN),
-    4: ("blocked", "the server cannot be kept up", "sysone drive probe, then the same command"),
-    10: ("configuration", "a route file, map or option does not fit", "read the line on stderr"),
-    11: ("ports", "a port is taken or reserved", "sysone drive preflight"),
-    12: ("protocol version", "executor and model speak different versions", "see --proto"),
-    13: ("no model", "no model connected in time", "start sysone drive serve beside it"),
-    14: ("model failed", "the model raised in every drive", "read the model's own output"),
-    15: ("GPS self-check", "plan and readings disagree", "see --gps-model"),
-    130: ("interrupted", "ended by a signal, its state saved", _AGAIN),
+    DIFFERS: ("failed", "an error that the last lines of its output tell", "read them"),
+    USAGE: ("usage", "an option or value that is not known", "read --help"),
+    INCOMPLETE: ("incomplete", "some routes have no result", _AGAIN),
+    BLOCKED: (
+        "blocked",
+        "the server cannot be kept up",
+        "sysone drive probe, then the same command",
+    ),
+    BAD_CONFIG: (
+        "configuration",
+        "a route file, map or option does not fit",
+        "read the line on stderr",
+    ),
+    PORTS: ("ports", "a port is taken or reserved", "sysone drive preflight"),
+    VERSION: ("protocol version", "executor and model speak different versions", "see --proto"),
+    NO_AGENT: ("no model", "no model connected in time", "start sysone drive serve beside it"),
+    AGENT_FAILED: (
+        "model failed",
+        "the model raised in every drive",
+        "read the model's own output",
+    ),
+    GPS: ("GPS self-check", "plan and readings disagree", "see --gps-model"),
+    INTERRUPTED: ("interrupted", "ended by a signal, its state saved", _AGAIN),
 }
 
 

@@ -1,20 +1,51 @@
 """Camera frames on disk: PNG files of 8-bit colour, written and read back to the byte."""
 
+import shutil
 import struct
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sysone.runs.errors import RunError, unreadable
+from sysone.runs.errors import RunError, unreadable, unwritable
 
+FRAMES: Final = "frames"
+"""Folder of a drive's pictures, in the drive's own."""
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _LEVEL: Final = 1
 """Of compression: frames come twenty a second."""
 
 Picture = NDArray[np.uint8]
+
+
+def frame_path(folder: Path, tick: int) -> Path:
+    """Where a drive keeps the picture of a tick."""
+    return folder / FRAMES / f"{tick:06d}.png"
+
+
+def keep_pictures(folder: Path) -> Callable[[int, Picture], None]:
+    """Keeps an attempt's pictures in its drive's folder, in place of an earlier one's.
+
+    Raises:
+        RunError: they cannot be written; so does what is returned.
+    """
+    frames = folder / FRAMES
+    try:
+        shutil.rmtree(frames, ignore_errors=True)
+        frames.mkdir(parents=True)
+    except OSError as error:
+        raise unwritable(frames, error) from error
+
+    def keep(tick: int, picture: Picture) -> None:
+        try:
+            write_png(frame_path(folder, tick), picture)
+        except OSError as error:
+            raise unwritable(frames, error) from error
+
+    return keep
 
 
 def write_png(path: Path, picture: Picture) -> None:

@@ -30,7 +30,8 @@ from sysone.drive.embedded.camera import pattern
 from sysone.drive.embedded.lights import find_lights, find_stops
 from sysone.drive.embedded.vehicle import HALF_LENGTH_M, HALF_WIDTH_M
 from sysone.drive.gps import carla_to_gps
-from sysone.drive.pictures import read_png
+from sysone.drive.pictures import FRAMES as FRAMES
+from sysone.drive.pictures import frame_path, read_png
 from sysone.drive.planning import DensePlan
 from sysone.drive.protocol import RouteStart
 from sysone.drive.roadmap import LanePoint
@@ -42,16 +43,10 @@ from sysone.runs.sums import in_order
 
 VERSION: Final = "1"
 GRAVITY: Final = 9.81
-FRAMES: Final = "frames"
 SEEN_BY_SCRIPTS: Final = ("scenario_timeout", "yield_emergency")
 _BACKGROUND: Final = ActorState(
     501, "vehicle.lincoln.mkz_2017", "background", 0.0, 0.0, 0.0, 0.0, 2.44, 0.92, 1.5
 )
-
-
-def frame_path(folder: Path, tick: int) -> Path:
-    """Where a drive keeps the picture of a tick."""
-    return folder / FRAMES / f"{tick:06d}.png"
 
 
 class ReplayBackend:

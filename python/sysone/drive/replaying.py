@@ -9,7 +9,8 @@ from typing import Any
 from sysone.drive.backend import SensorSpec, Setup
 from sysone.drive.drivers import Driver
 from sysone.drive.executor import MAX_GAME_TIME_S, DriveConfig, Outcome, drive_route
-from sysone.drive.replay import Differences, ReplayBackend, differences, frame_path
+from sysone.drive.pictures import frame_path
+from sysone.drive.replay import Differences, ReplayBackend, differences
 from sysone.drive.results import Job, all_results, read_score
 from sysone.drive.roadmap import RoadMap
 from sysone.drive.routes import Route

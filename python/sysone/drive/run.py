@@ -1,6 +1,5 @@
 """A whole run: every drive of a route file, attempts, resume, and the files over all of them."""
 
-import shutil
 import signal
 import threading
 import time
@@ -11,10 +10,11 @@ from typing import Any, Final
 from sysone.drive.agents import AgentRefused, AgentSocketServer
 from sysone.drive.backend import Backend, SimulationCrashed
 from sysone.drive.drivers import Driver, SocketDriver
+from sysone.drive.drivescore import without_score
 from sysone.drive.embedded import EmbeddedBackend
 from sysone.drive.executor import Outcome, drive_route
-from sysone.drive.pictures import write_png
-from sysone.drive.replay import frame_path
+from sysone.drive.exits import AGENT_FAILED, BLOCKED, INCOMPLETE, INTERRUPTED, NO_AGENT
+from sysone.drive.pictures import keep_pictures
 from sysone.drive.results import (
     Job,
     read_result,
@@ -29,7 +29,7 @@ from sysone.drive.serverside import Blocked, await_server
 from sysone.drive.shared import BUILT_IN, drive_shared, setup_of
 from sysone.runs.atomic import write_json
 from sysone.runs.directory import RunDirectory, versions
-from sysone.runs.errors import RunError, unwritable
+from sysone.runs.errors import RunError
 from sysone.runs.jsonl import JsonlWriter
 from sysone.runs.progress import Progress
 
@@ -37,12 +37,6 @@ ATTEMPTS: Final = 3
 HEARTBEAT_EVERY_S: Final = 0.5
 SERVER_RESTARTS: Final = 3
 """So often in a row a server may be lost and come back without a drive that ends by itself."""
-BLOCKED: Final = 4
-NO_AGENT: Final = 13
-AGENT_FAILED: Final = 14
-INTERRUPTED: Final = 130
-INCOMPLETE: Final = 3
-VERSION: Final = 12
 REPEATED: Final = ("Agent crashed", "Simulation crashed")
 """Failures after which a drive is tried again."""
 RETRIED_ON_RESUME: Final = (
@@ -278,26 +272,8 @@ class Run:
             attempt=attempt,
             watch=watch,
             stopping=self._stop.is_set,
-            keep=self._keeper(job) if options.save_frames else None,
+            keep=keep_pictures(job.folder(options.out)) if options.save_frames else None,
         )
-
-    def _keeper(self, job: Job) -> Callable[[int, Any], None]:
-        """Keeps an attempt's pictures in its drive's folder, in place of an earlier one's."""
-        folder = job.folder(self.options.out)
-        frames = frame_path(folder, 0).parent
-        try:
-            shutil.rmtree(frames, ignore_errors=True)
-            frames.mkdir(parents=True)
-        except OSError as error:
-            raise unwritable(frames, error) from error
-
-        def keep(tick: int, picture: Any) -> None:
-            try:
-                write_png(frame_path(folder, tick), picture)
-            except OSError as error:
-                raise unwritable(frames, error) from error
-
-        return keep
 
     def _driver(self) -> Driver:
         if self.agent in BUILT_IN:
@@ -315,7 +291,10 @@ class Run:
         options = self.options
         self.log.event("scoring", job, attempt)
         if outcome.failure in REPEATED and outcome.failure != "Agent crashed":
-            outcome = _without_score(outcome, options.config.profile)
+            outcome = replace(
+                outcome,
+                scores={name: without_score(score) for name, score in outcome.scores.items()},
+            )
         result = save_outcome(
             options.out,
             job,
@@ -413,21 +392,6 @@ class Run:
             "agent_port": None if self.server is None else self.server.port,
             "versions": versions(),
         }
-
-
-def _without_score(outcome: Outcome, profile: str) -> Outcome:
-    """A drive whose simulation crashed in every attempt scores 0, whatever it had reached."""
-    scores = {
-        name: replace(
-            score,
-            status="Failed - Simulation crashed",
-            success=False,
-            score_route=0.0,
-            score_composed=0.0,
-        )
-        for name, score in outcome.scores.items()
-    }
-    return replace(outcome, scores=scores)
 
 
 def stop_on_signals(run: Run) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from sysone.drive.cli_options import BAD_CONFIG, BLOCKED, PORTS, fail
+from sysone.drive.cli_options import fail
+from sysone.drive.exits import BAD_CONFIG, BLOCKED, PORTS
 from sysone.runs.errors import RunError
 
 Side = Annotated[str, typer.Option(help="ue5 (0.10) or ue4 (0.9): default ports.")]

@@ -9,16 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sysone.drive.cli_options import (
-    BAD_CONFIG,
-    DIFFERS,
-    GPS,
-    NO_AGENT,
-    VERSION,
-    ProfileChoice,
-    address,
-    fail,
-)
+from sysone.drive.cli_options import ProfileChoice, address, fail
+from sysone.drive.exits import BAD_CONFIG, DIFFERS, GPS, NO_AGENT, VERSION
 from sysone.runs.errors import RunError
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from sysone.drive.exits import BAD_CONFIG, BLOCKED
 from sysone.drive.machine import STOP_PAUSE_S, System, start_arguments
 
 PROBE_EVERY_S: Final = 15.0
@@ -23,8 +24,6 @@ RESTARTS: Final = 3
 EXECUTOR_SILENT_S: Final = 25 * 60.0
 """Legal pauses are below 5 minutes."""
 MODEL_GRACE_S: Final = 60.0
-BLOCKED: Final = 4
-IMPORT: Final = 10
 FINISHED: Final = ("done", "blocked", "aborted")
 
 
@@ -99,10 +98,10 @@ class Watchdog:
         if reason == "import":
             # this machine's fault, and never a reason to stop anything
             self.tell("the carla client cannot be imported here: nothing can be probed")
-            return IMPORT
+            return BAD_CONFIG
         if reason == "version":
             self.tell("a server of another version answers: it is left alone")
-            return IMPORT
+            return BAD_CONFIG
         if self._silent_since is None:
             self._silent_since = now
             if reason == "timeout" or self.options.server is None:
