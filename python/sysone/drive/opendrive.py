@@ -28,7 +28,6 @@ from sysone.drive.geometry import (
 
 TRAFFIC_LIGHT: Final = "1000001"
 STOP_SIGN: Final = "206"
-YIELD_SIGN: Final = "205"
 DEFAULT_SPEED: Final = 50 / 3.6
 """m/s, where a road says nothing."""
 _END: Final = 1e-6

@@ -14,7 +14,6 @@ from sysone.drive.routes import RouteError
 from sysone.runs.sums import in_order
 
 LEFT, RIGHT, STRAIGHT, LANE_FOLLOW, CHANGE_LEFT, CHANGE_RIGHT = 1, 2, 3, 4, 5, 6
-VOID: Final = -1
 DENSE_GAP_M: Final = 5.0
 STRAIGHT_DEG: Final = 35.0
 WARN_RATIO: Final = 1.3

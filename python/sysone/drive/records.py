@@ -10,15 +10,6 @@ from sysone.runs.sums import in_order
 
 REJECTED: Final = "Agent's sensors were invalid"
 CRASHED: Final = "Simulation crashed"
-SENSOR_ICONS: Final = (
-    "carla_camera",
-    "carla_lidar",
-    "carla_radar",
-    "carla_gnss",
-    "carla_imu",
-    "carla_opendrive_map",
-    "carla_speedometer",
-)
 _SUCCESS: Final = ("Completed", "Perfect")
 
 

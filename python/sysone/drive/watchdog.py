@@ -57,7 +57,6 @@ class Watchdog:
     """Restarts in a row after which no probe passed."""
     restarts: int = 0
     model_pid: int | None = None
-    model_restarts: int = 0
     _silent_since: float | None = field(default=None, init=False)
     _adapter: int = field(default=0, init=False)
     _beat: tuple[str, float] | None = field(default=None, init=False)
@@ -191,7 +190,6 @@ class Watchdog:
         self.tell("the model is silent" if stale else "the model has ended")
         system.stop_group(self.model_pid)
         self.model_pid = system.start(list(options.model))
-        self.model_restarts += 1
 
     def _look_at_executor(self) -> None:
         beat = self._heartbeat()

@@ -2,12 +2,10 @@
 
 import base64
 import binascii
-import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 import httpx
 import msgspec
@@ -80,16 +78,6 @@ class EndpointEncoder:
                 raise httpx.InvalidURL("it names no host")
         except httpx.InvalidURL as error:
             raise ValueError(f"invalid embeddings URL {url!r}: {error}") from None
-
-    @classmethod
-    def from_environment(cls, **more: Any) -> "EndpointEncoder":
-        """As CLM's variables say: ``CLM_EMB_URL``, ``CLM_EMB_MODEL``, ``CLM_EMB_MAX_TOKENS``."""
-        return cls(
-            os.environ.get("CLM_EMB_URL") or DEFAULT_URL,
-            os.environ.get("CLM_EMB_MODEL") or DEFAULT_MODEL,
-            max_tokens=int(os.environ.get("CLM_EMB_MAX_TOKENS") or DEFAULT_MAX_TOKENS),
-            **more,
-        )
 
     @property
     def identity(self) -> str:

@@ -203,7 +203,6 @@ class Observer:
         self._mask: Mask | None = None
         self._hashes = np.zeros(2, np.uint64)
         self._changed = np.empty(SIDE * SIDE, np.int32)
-        self._diff = np.empty(0, np.uint8)
         self._functions = kernels()
 
     def forget(self) -> None:

@@ -16,11 +16,16 @@ INSTRUMENT = ("sysone.arena.replay", "sysone.arena.lineup")
 def check(data: bytes) -> None:
     """Hold the properties to one input."""
     path = written("match.replay", data)
-    for read in (info, frames, _start, _verify):
+    for read in (info, _rows, _start, _verify):
         try:
             read(path)
         except ArenaError as error:
             assert error.code
+
+
+def _rows(path):
+    columns, rows = frames(path)
+    assert all(len(row) == len(columns) for row in rows)
 
 
 def _start(path):

@@ -26,11 +26,11 @@ _SHARE: Final = REAR_M / WHEELBASE_M
 class Bicycle:
     """Where the car is and how it moves. Metres, radians, m/s."""
 
-    __slots__ = ("speed", "wheel", "x", "y", "yaw", "yaw_rate")
+    __slots__ = ("speed", "wheel", "x", "y", "yaw")
 
     def __init__(self, x: float, y: float, yaw: float) -> None:
         self.x, self.y, self.yaw = x, y, yaw
-        self.speed = self.wheel = self.yaw_rate = 0.0
+        self.speed = self.wheel = 0.0
 
     def step(self, control: Control, dt: float) -> None:
         """Move by one tick: semi-implicit Euler in five substeps."""
@@ -41,7 +41,6 @@ class Bicycle:
         throttle = 0.0 if control.brake > 0.5 else control.throttle
         brake = BRAKES * control.brake
         x, y, yaw, v, wheel = self.x, self.y, self.yaw, self.speed, self.wheel
-        rate = 0.0
         for _ in range(SUBSTEPS):
             wheel += min(limit, max(-limit, wanted - wheel))
             v += h * (
@@ -50,11 +49,10 @@ class Bicycle:
             if v < 0.0:
                 v = 0.0
             slip = math.atan(_SHARE * math.tan(wheel))
-            rate = v / REAR_M * math.sin(slip)
-            yaw += h * rate
+            yaw += h * (v / REAR_M * math.sin(slip))
             x += h * v * math.cos(yaw + slip)
             y += h * v * math.sin(yaw + slip)
-        self.x, self.y, self.yaw, self.speed, self.wheel, self.yaw_rate = x, y, yaw, v, wheel, rate
+        self.x, self.y, self.yaw, self.speed, self.wheel = x, y, yaw, v, wheel
 
     @property
     def slip(self) -> float:
