@@ -48,6 +48,11 @@ class RunDirectory:
             self.close()
             raise
 
+    @property
+    def resumed(self) -> bool:
+        """Whether an earlier process began this run."""
+        return bool(self.manifest["resumed"])
+
     def file(self, name: str) -> Path:
         """The path of a file in this folder."""
         return self.path / name
