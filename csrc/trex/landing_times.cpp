@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "trex/constants.h"
@@ -10,16 +11,8 @@
 namespace sysone::trex {
 namespace {
 
-constexpr std::size_t kRecent = 16;
-constexpr int kLongestLatency = 90;
-constexpr double kLongestJitter = 12;
-constexpr int kLongestStagger = 12;
-constexpr int kLongestWait = 24;
-constexpr std::size_t kGapsKept = 60;
-constexpr std::size_t kGapsNeeded = 10;
-
-void keep(std::deque<int>& values, int value, std::size_t most) {
-    if (values.size() == most) values.pop_front();
+void keep(std::deque<int>& values, int value, int most) {
+    if (std::ssize(values) == most) values.pop_front();
     values.push_back(value);
 }
 
@@ -39,14 +32,14 @@ void LandingTimes::start_from(std::span<const double> samples_ms) {
 void LandingTimes::observe(int latency) {
     latency = std::clamp(latency, 0, kLongestLatency);
     if (latency > latency_ + std::max(4.0, 2 * jitter_)) recent_.clear();
-    keep(recent_, latency, kRecent);
-    std::array<int, kRecent> ordered{};
+    keep(recent_, latency, kRecentAnswers);
+    std::array<int, kRecentAnswers> ordered{};
     const auto end = std::copy(recent_.begin(), recent_.end(), ordered.begin());
     std::sort(ordered.begin(), end);
     const std::size_t count = recent_.size();
     latency_ = ordered[count / 5];
     typical_ = ordered[count / 2];
-    jitter_ = std::min(kLongestJitter, std::max(1.0, ordered[count - 1] - latency_));
+    jitter_ = std::min<double>(kLongestJitter, std::max(1.0, ordered[count - 1] - latency_));
 }
 
 void LandingTimes::asked_after(int frames) { keep(ask_gaps_, frames, kGapsKept); }
@@ -65,7 +58,7 @@ int LandingTimes::stagger() const {
 int LandingTimes::longest_wait() const {
     const int least = stagger();
     int usual = 2 * least;
-    if (ask_gaps_.size() >= kGapsNeeded) {
+    if (std::ssize(ask_gaps_) >= kGapsNeeded) {
         std::array<int, kGapsKept> ordered{};
         const auto end = std::copy(ask_gaps_.begin(), ask_gaps_.end(), ordered.begin());
         const auto place = ordered.begin() + static_cast<std::ptrdiff_t>(

@@ -1,5 +1,5 @@
 // When answers land: learnt from the answers that have landed, in frames. The same rules as
-// `sysone.trex.timing`, to the bit.
+// `sysone.trex.timing`, to the bit, and the same numbers.
 #pragma once
 
 #include <deque>
@@ -9,6 +9,15 @@
 #include "trex/planner.h"
 
 namespace sysone::trex {
+
+// Answers that the estimates are taken from; a faster regime is learnt within so many.
+inline constexpr int kRecentAnswers = 16;
+inline constexpr int kLongestLatency = 90;
+inline constexpr int kLongestJitter = 12;
+inline constexpr int kLongestStagger = 12;
+inline constexpr int kLongestWait = 24;
+inline constexpr int kGapsKept = 60;
+inline constexpr int kGapsNeeded = 10;  // questions asked before their own rhythm is trusted
 
 class LandingTimes {
   public:

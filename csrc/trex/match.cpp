@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <queue>
@@ -17,9 +18,6 @@ namespace sysone::trex {
 namespace {
 
 constexpr double kLeastMs = 0.001;  // no answer is there the instant it is asked for
-constexpr std::size_t kFinishedKept = 16;
-constexpr std::size_t kDroppedKept = 32;
-constexpr std::size_t kAcceptedKept = 64;
 
 // A moment that questions may be asked about.
 struct View {
@@ -232,7 +230,7 @@ class Match {
     }
 
     void deliver(const Decision& decision) {
-        if (finished_.size() == kFinishedKept) finished_.pop_front();
+        if (std::ssize(finished_) == kFinishedKept) finished_.pop_front();
         finished_.push_back(decision);
         landing_.push_back(decision);
     }
@@ -256,7 +254,7 @@ class Match {
             times_.observe(std::max(0, frame_ - decision.view_frame - 1));
         }
         if (!current || !premise_holds(decision)) {
-            if (dropped_.size() == kDroppedKept) dropped_.pop_front();
+            if (std::ssize(dropped_) == kDroppedKept) dropped_.pop_front();
             dropped_.push_back(decision.seq);
             ++counts_.discarded;
             return;
@@ -271,7 +269,7 @@ class Match {
         }
         accepted_ = decision.seq;
         accepted_actions_[decision.seq] = action;
-        if (accepted_actions_.size() > kAcceptedKept) {
+        if (std::ssize(accepted_actions_) > kAcceptedKept) {
             accepted_actions_.erase(accepted_actions_.begin());
         }
         if (keys_.changed_by(action)) change_keys(decision.seq);

@@ -19,6 +19,12 @@
 
 namespace sysone::trex {
 
+// How much is remembered: answers that a question may reckon with, questions that were dropped,
+// answers that were taken.
+inline constexpr int kFinishedKept = 16;
+inline constexpr int kDroppedKept = 32;
+inline constexpr int kAcceptedKept = 64;
+
 struct MatchOptions {
     CourseStyle style = CourseStyle::kOriginal;
     Policy policy = Policy::kPlannerBest;

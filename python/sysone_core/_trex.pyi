@@ -15,6 +15,16 @@ FPS: Final[int]
 FRAME_MS: Final[float]
 RESTART_DELAY_MS: Final[int]
 DUCK_LEAD_FRAMES: Final[int]
+RECENT_ANSWERS: Final[int]
+LONGEST_LATENCY: Final[int]
+LONGEST_JITTER: Final[int]
+LONGEST_STAGGER: Final[int]
+LONGEST_WAIT: Final[int]
+GAPS_KEPT: Final[int]
+GAPS_NEEDED: Final[int]
+FINISHED_KEPT: Final[int]
+DROPPED_KEPT: Final[int]
+ACCEPTED_KEPT: Final[int]
 
 class RandomStream:
     """The stream of CPython's ``random.Random(text)`` (seeding version 2)."""

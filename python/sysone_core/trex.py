@@ -5,10 +5,20 @@ late answer lands. Everything is deterministic, holds no global state and releas
 """
 
 from sysone_core._trex import (
+    ACCEPTED_KEPT,
     ACTIONS,
+    DROPPED_KEPT,
     DUCK_LEAD_FRAMES,
+    FINISHED_KEPT,
     FPS,
     FRAME_MS,
+    GAPS_KEPT,
+    GAPS_NEEDED,
+    LONGEST_JITTER,
+    LONGEST_LATENCY,
+    LONGEST_STAGGER,
+    LONGEST_WAIT,
+    RECENT_ANSWERS,
     RESTART_DELAY_MS,
     Course,
     Game,
@@ -43,10 +53,20 @@ from sysone_core._trex import (
 from sysone_core._trex_batch import Batch, Decisions, Games, Policy, play_batch
 
 __all__ = [
+    "ACCEPTED_KEPT",
     "ACTIONS",
+    "DROPPED_KEPT",
     "DUCK_LEAD_FRAMES",
+    "FINISHED_KEPT",
     "FPS",
     "FRAME_MS",
+    "GAPS_KEPT",
+    "GAPS_NEEDED",
+    "LONGEST_JITTER",
+    "LONGEST_LATENCY",
+    "LONGEST_STAGGER",
+    "LONGEST_WAIT",
+    "RECENT_ANSWERS",
     "RESTART_DELAY_MS",
     "Batch",
     "Course",

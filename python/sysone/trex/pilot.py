@@ -4,6 +4,9 @@ The pilot knows no threads, no processes and no wall clock. Whoever drives it ca
 `next_question` to learn whether a question may go out, and `deliver` when its answer is there;
 the arena calls `collect` and the rest between frames. `workers.Workers` does so with threads in
 real time, `virtual.play` with a schedule.
+
+The core's `play_match` plays by the same rules where no model has to be asked. The numbers that
+both need are in ``csrc/trex/match.h``; a test holds both to the same matches under any conditions.
 """
 
 from collections import deque
@@ -18,7 +21,16 @@ from sysone.trex.keys import ACTIONS, Action, Held, after
 from sysone.trex.notices import Notice, Notices
 from sysone.trex.score import Statistics
 from sysone.trex.timing import LandingTimes
-from sysone_core.trex import Game, Snapshot, obstacle_step, protect, snapshot
+from sysone_core.trex import (
+    ACCEPTED_KEPT,
+    DROPPED_KEPT,
+    FINISHED_KEPT,
+    Game,
+    Snapshot,
+    obstacle_step,
+    protect,
+    snapshot,
+)
 
 CourseStyle = Literal["original", "staged"]
 PremiseRule = Literal["reference", "checked"]
@@ -177,12 +189,12 @@ class Pilot:
         self.last_asked: int | None = None
         # answers on their way to the game, and those the next questions reckon with
         self.landing: deque[Decision] = deque()
-        self.finished: deque[Decision] = deque(maxlen=16)
+        self.finished: deque[Decision] = deque(maxlen=FINISHED_KEPT)
         # answers that have landed
         self.applied = 0
         self.accepted = 0
         self.accepted_actions: dict[int, Action] = {}
-        self.dropped: deque[int] = deque(maxlen=32)
+        self.dropped: deque[int] = deque(maxlen=DROPPED_KEPT)
         # changes of the keys, which make answers to earlier views stale
         self.epoch = 0
         self.bump_seq: int | None = None
@@ -322,7 +334,7 @@ class Pilot:
                 stats.arrival_saves += 1
         self.accepted = decision.seq
         self.accepted_actions[decision.seq] = action
-        if len(self.accepted_actions) > 64:
+        if len(self.accepted_actions) > ACCEPTED_KEPT:
             # The oldest is also the smallest: an answer is accepted only after those before it.
             del self.accepted_actions[next(iter(self.accepted_actions))]
         saved = decision.arrival_intervened

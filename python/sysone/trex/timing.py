@@ -1,19 +1,22 @@
-"""When answers land: learnt from the answers that have landed, in frames."""
+"""When answers land: learnt from the answers that have landed, in frames.
+
+The core's `play_match` has the same rules (``csrc/trex/landing_times.h``, where the numbers are).
+"""
 
 from collections import deque
 from collections.abc import Sequence
 
 from sysone.trex.decide import Timing
-from sysone_core.trex import FRAME_MS
-
-RECENT = 16
-"""Answers that the estimates are taken from; a faster regime is learnt within so many."""
-LONGEST_LATENCY = 90
-LONGEST_JITTER = 12
-LONGEST_STAGGER = 12
-LONGEST_WAIT = 24
-GAPS_NEEDED = 10
-"""Questions asked before their own rhythm is trusted."""
+from sysone_core.trex import (
+    FRAME_MS,
+    GAPS_KEPT,
+    GAPS_NEEDED,
+    LONGEST_JITTER,
+    LONGEST_LATENCY,
+    LONGEST_STAGGER,
+    LONGEST_WAIT,
+    RECENT_ANSWERS,
+)
 
 
 class LandingTimes:
@@ -31,8 +34,8 @@ class LandingTimes:
         self.interval_frames: float = 1.0
         self.jitter_frames: float = 1.0
         self.observed: deque[int] = deque(maxlen=90)
-        self.ask_gaps: deque[int] = deque(maxlen=60)
-        self._recent: deque[int] = deque(maxlen=RECENT)
+        self.ask_gaps: deque[int] = deque(maxlen=GAPS_KEPT)
+        self._recent: deque[int] = deque(maxlen=RECENT_ANSWERS)
         self._last_landing: int | None = None
         self._stagger_for: float | None = None
         self._stagger = 1
