@@ -9,7 +9,8 @@ import pytest
 from sysone.trex.arena import Arena
 from sysone.trex.decide import answer_of
 from sysone.trex.keys import ACTIONS
-from sysone.trex.pilot import Decision, Pilot
+from sysone.trex.pilot import Pilot
+from sysone.trex.question import Decision
 from sysone.trex.virtual import VirtualMatch
 from sysone_core.trex import Planner
 from trex.players import Nobody

@@ -10,7 +10,8 @@ from sysone.trex.decide import Timing, checked, choose
 from sysone.trex.keys import ACTIONS
 from sysone.trex.notices import Notices
 from sysone.trex.pacer import Pacer
-from sysone.trex.pilot import Decision, Pilot, View, changes_keys
+from sysone.trex.pilot import Pilot, changes_keys
+from sysone.trex.question import Decision, View
 from sysone.trex.score import percentile
 from sysone.trex.timing import LandingTimes
 from sysone_core.trex import FRAME_MS, Game, snapshot

@@ -19,7 +19,8 @@ from sysone.trex.baselines import (
 )
 from sysone.trex.decide import answer_of
 from sysone.trex.latency import Fixed, Latency, Measured, normal
-from sysone.trex.pilot import CourseStyle, Decision, Pilot
+from sysone.trex.pilot import Pilot
+from sysone.trex.question import CourseStyle, Decision
 from sysone.trex.simulate import Conditions
 from sysone.trex.virtual import VirtualClock, play
 from sysone_core.trex import FRAME_MS, Planner, play_match

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from sysone.trex.baselines import play_seed
 from sysone.trex.cli import Place, app
 from sysone.trex.latency import Fixed
-from sysone.trex.pilot import PremiseRule
+from sysone.trex.question import PremiseRule
 from sysone.trex.report import read_results
 from sysone.trex.simulate import Conditions
 

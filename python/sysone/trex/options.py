@@ -6,7 +6,7 @@ from pathlib import Path
 from sysone.executors import Engine
 from sysone.trex.ask import Prompt
 from sysone.trex.latency import Latency
-from sysone.trex.pilot import CourseStyle, PremiseRule
+from sysone.trex.question import CourseStyle, PremiseRule
 from sysone.trex.recording import ClockKind
 from sysone.trex.report import Rules, Settings
 from sysone.trex.simulate import Conditions

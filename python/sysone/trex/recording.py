@@ -18,7 +18,8 @@ import msgspec
 
 from sysone.runs.errors import RunError, unreadable, unwritable
 from sysone.trex.keys import Action, Held
-from sysone.trex.pilot import CourseStyle, Decision, Pilot, PremiseRule
+from sysone.trex.pilot import Pilot
+from sysone.trex.question import CourseStyle, Decision, PremiseRule
 from sysone_core.trex import Game
 
 VERSION: Final = 1

@@ -88,7 +88,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     latency: str | None = None
     """The source of latencies in virtual time."""
     premise_rule: str = "reference"
-    """Which answers questions reckon with; see `sysone.trex.pilot.PremiseRule`."""
+    """Which answers questions reckon with; see `sysone.trex.question.PremiseRule`."""
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):

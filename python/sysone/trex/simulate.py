@@ -8,7 +8,8 @@ from sysone.trex.arena import Arena
 from sysone.trex.decide import answer_of
 from sysone.trex.keys import Action
 from sysone.trex.latency import Latency
-from sysone.trex.pilot import CourseStyle, Decision, Pilot, PremiseRule
+from sysone.trex.pilot import Pilot
+from sysone.trex.question import CourseStyle, Decision, PremiseRule
 from sysone.trex.recording import RecordedGame, Recorder, RecordingFile
 from sysone.trex.virtual import Answerer, VirtualClock, VirtualMatch
 from sysone_core.trex import FRAME_MS, Plan, Planner

@@ -19,7 +19,7 @@ from sysone.trex.answers import Answers, Known, answers_of
 from sysone.trex.ask import Prompt
 from sysone.trex.baselines import PLANNER_BEST, SHIELD_ONLY, Outcome, play_policy
 from sysone.trex.latency import normal
-from sysone.trex.pilot import CourseStyle, PremiseRule
+from sysone.trex.question import CourseStyle, PremiseRule
 from sysone.trex.simulate import Conditions, Identity, simulate
 from sysone_core.trex import FPS
 

@@ -4,7 +4,8 @@ import heapq
 from collections.abc import Callable
 
 from sysone.trex.arena import Arena
-from sysone.trex.pilot import Decision, Pilot
+from sysone.trex.pilot import Pilot
+from sysone.trex.question import Decision
 from sysone_core.trex import FRAME_MS
 
 Answerer = Callable[[Decision, int], float]

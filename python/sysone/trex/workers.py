@@ -4,7 +4,8 @@ import threading
 from typing import Protocol
 
 from sysone.trex.decide import Answer, Timing
-from sysone.trex.pilot import Decision, Pilot
+from sysone.trex.pilot import Pilot
+from sysone.trex.question import Decision
 from sysone_core.trex import Snapshot
 
 LOOK_AGAIN_S = 0.05
