@@ -6,7 +6,6 @@ the 0.9.15 client aborts the process on a setting without a value.
 """
 
 import math
-import random
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -27,6 +26,8 @@ from sysone.drive.backend import (
 )
 from sysone.drive.carla.lights import Latch, find_lights, find_stops
 from sysone.drive.carla.sensors import SensorDesk, mounts
+from sysone.drive.carla.states import actor_states, ego_state
+from sysone.drive.carla.traffic import spawn_traffic
 from sysone.drive.clientmap import ClientMap
 from sysone.drive.roadmap import LanePoint
 from sysone.drive.routeline import TriggerBox
@@ -38,7 +39,6 @@ LIFTS_M: Final = (0.0, 0.3, 0.6, 1.0)
 """Added to the spawn point's height where something is in the way."""
 ANSWER_S: Final = 10.0
 LOAD_S: Final = 120.0
-BACKGROUND: Final = "background"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,28 +217,10 @@ class CarlaWorld:
             return
         if self.manager is None:
             self.manager = self.client.get_trafficmanager(self.tm_port)
-        self.manager.set_synchronous_mode(True)
-        self.manager.set_random_device_seed(self.scene.seed)
-        pick = random.Random(f"traffic/{self.scene.seed}")
-        places = [
-            place
-            for place in self.world.get_map().get_spawn_points()
-            if math.hypot(place.location.x - x, place.location.y - y) > 25.0
-        ]
-        pick.shuffle(places)
-        kinds = sorted(
-            (one for one in library.filter("vehicle.*") if _wheels(one) == 4),
-            key=lambda one: str(one.id),
-        )
-        for place in places:
-            if len(self.others) == self.scene.traffic:
-                return
-            blueprint = pick.choice(kinds)
-            blueprint.set_attribute("role_name", BACKGROUND)
-            actor = self.world.try_spawn_actor(blueprint, place)
-            if actor is not None:
-                actor.set_autopilot(True, self.manager.get_port())
-                self.others.append(actor)
+        for actor in spawn_traffic(
+            self.world, library, self.manager, (x, y), self.scene.traffic, self.scene.seed
+        ):
+            self.others.append(actor)  # one by one: `destroy` must find them after a failure
 
     def attach(self, spec: SensorSpec) -> None:
         """Mount the sensors."""
@@ -310,21 +292,7 @@ class CarlaWorld:
 
     def ego(self) -> EgoState:
         """The car after the last tick."""
-        pose, moving = self.vehicle.get_transform(), self.vehicle.get_velocity()
-        forward = pose.get_forward_vector()
-        velocity = (moving.x, moving.y, moving.z)
-        turning, pushed = self.vehicle.get_angular_velocity(), self.vehicle.get_acceleration()
-        return EgoState(
-            (pose.location.x, pose.location.y, pose.location.z),
-            math.remainder(math.radians(pose.rotation.yaw), 2 * math.pi),
-            velocity,
-            (pushed.x, pushed.y, pushed.z),
-            (turning.x, turning.y, turning.z),
-            math.hypot(*velocity),
-            moving.x * forward.x + moving.y * forward.y + moving.z * forward.z,
-            self.half_length,
-            self.half_width,
-        )
+        return ego_state(self.vehicle, self.half_length, self.half_width)
 
     def lane(self, x: float, y: float, z: float) -> LanePoint:
         """The nearest driving lane."""
@@ -337,29 +305,7 @@ class CarlaWorld:
 
     def actors(self) -> list[ActorState]:
         """Vehicles and walkers but the car."""
-        found = []
-        everybody = self.world.get_actors()
-        for pattern in ("vehicle.*", "walker.pedestrian.*"):
-            for actor in everybody.filter(pattern):
-                if actor.id == self.vehicle.id:
-                    continue
-                pose, moving = actor.get_transform(), actor.get_velocity()
-                extent = actor.bounding_box.extent
-                found.append(
-                    ActorState(
-                        actor.id,
-                        actor.type_id,
-                        actor.attributes.get("role_name", ""),
-                        pose.location.x,
-                        pose.location.y,
-                        math.remainder(math.radians(pose.rotation.yaw), 2 * math.pi),
-                        math.hypot(moving.x, moving.y, moving.z),
-                        extent.x,
-                        extent.y,
-                        2.0 * extent.z,
-                    )
-                )
-        return found
+        return actor_states(self.world, self.vehicle)
 
     def weather(self, values: Mapping[str, float]) -> None:
         """By CARLA's own names; what this version does not know stays."""
@@ -434,11 +380,6 @@ class CarlaWorld:
             "actors": count,
             "answered_s": round(time.monotonic() - began, 3),
         }
-
-
-def _wheels(blueprint: Any) -> int:
-    has = blueprint.has_attribute("number_of_wheels")
-    return int(blueprint.get_attribute("number_of_wheels")) if has else 4
 
 
 def _first_line(error: BaseException) -> str:
