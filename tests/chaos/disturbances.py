@@ -110,6 +110,11 @@ def on_read_only_disk(line: Sequence[str], disk: Path, home: Path) -> Done:
     return run([*NAMESPACE, READ_ONLY, "sh", str(disk), *line], home)
 
 
+def few_descriptors(line: Sequence[str], count: int) -> list[str]:
+    """The command line that runs another one with at most so many files open at a time."""
+    return ["sh", "-c", f'ulimit -n {count}; exec "$@"', "sh", *line]
+
+
 def with_descriptors(line: Sequence[str], count: int, home: Path) -> Done:
     """Run with at most so many files open at a time."""
-    return run(["sh", "-c", f'ulimit -n {count}; exec "$@"', "sh", *line], home)
+    return run(few_descriptors(line, count), home)

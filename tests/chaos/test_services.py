@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from chaos.commands import ARENA
-from chaos.disturbances import PATIENCE_S, plain_environment, run
+from chaos.disturbances import PATIENCE_S, few_descriptors, plain_environment, run
 
 pytestmark = pytest.mark.timeout(PATIENCE_S * 2)
 QUESTION = {
@@ -73,7 +73,7 @@ def begun(
     **environment: str,
 ) -> Iterator[Service]:
     process = subprocess.Popen(
-        ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *line],
+        few_descriptors(line, descriptors),
         cwd=home,
         env={**plain_environment(), **environment},
         stdout=stdout,

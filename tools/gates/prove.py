@@ -25,6 +25,9 @@ from rich.table import Table
 from tools.packaging.wheels import WORK
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
+VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
+VENV: Final = WORK / VERSION / "venv"
+"""Where `make wheels` left this Python's wheel alone."""
 PACKAGES: Final = ("sysone", "sysone_core")
 console = Console(stderr=True)
 
@@ -90,10 +93,8 @@ def counted(tree: Path) -> subprocess.CompletedProcess[str]:
 
 def tested(tree: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     """Run tests with the packages of a copy, in the environment that holds a wheel alone."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    python = WORK / version / "venv" / "bin" / "python"
     return run(
-        *(python, "-m", "pytest", "-q", "-x", "--no-header", "--tb=line"),
+        *(VENV / "bin" / "python", "-m", "pytest", "-q", "-x", "--no-header", "--tb=line"),
         *("-p", "no:cacheprovider", *tests),
         PYTHONPATH=str(tree),
     )
@@ -113,8 +114,7 @@ def copy(fault: Fault, tree: Path) -> None:
         shutil.copytree(ROOT / "csrc", tree / "csrc")
         shutil.copy(ROOT / "CMakeLists.txt", tree)
         return
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    installed = WORK / version / "venv" / "lib" / f"python{version}" / "site-packages"
+    installed = VENV / "lib" / f"python{VERSION}" / "site-packages"
     for package in PACKAGES:
         shutil.copytree(installed / package, tree / package)
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -23,9 +23,8 @@ ALONE: Final = ("vllm",)
 app = typer.Typer(add_completion=False)
 
 
-def requirements(extras: list[str]) -> list[str]:
-    """What the package needs with these extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+def requirements(project: dict[str, Any], extras: list[str]) -> list[str]:
+    """What a project of pyproject.toml needs with these extras."""
     found = list(project["dependencies"])
     for extra in extras:
         found += project["optional-dependencies"][extra]
@@ -60,7 +59,7 @@ def main(
     for version in versions:
         for client in CLIENTS:
             extras = [*common, client]
-            packages, reason = resolve(version, requirements(extras))
+            packages, reason = resolve(version, requirements(project, extras))
             typer.echo(json.dumps({"python": version, "extras": extras, "packages": packages}))
             if reason:
                 failed = True
