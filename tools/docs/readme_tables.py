@@ -1,7 +1,7 @@
 """Write the result tables of README.md from the kept result file of a real run.
 
-python tools/readme_tables.py            rewrite README.md
-python tools/readme_tables.py --check    exit 1 if it differs
+python tools/docs/readme_tables.py            rewrite README.md
+python tools/docs/readme_tables.py --check    exit 1 if it differs
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 RESULT = ROOT / "examples" / "t_rex" / "results" / "local_realtime.json"
 
