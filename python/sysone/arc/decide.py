@@ -22,6 +22,7 @@ from sysone.arc.memory import DIED, GAINED, MOVED_ON, NO_OP, Memory, Noted
 from sysone.arc.observe import Observation, Watcher
 from sysone.arc.policy import Explorer, Policy
 from sysone.arc.wake import STALL, TIME_SHARE, Waker
+from sysone.runs.sums import in_order
 
 MODEL, HEURISTIC, FORCED, FALLBACK = "model", "heuristic", "forced", "fallback"
 SOURCES: Final = (MODEL, HEURISTIC, FORCED, FALLBACK)
@@ -314,7 +315,7 @@ class Agent:
             good = len(found) == len(candidates) and all(
                 math.isfinite(value) and value >= 0 for value in found
             )
-            total = sum(found) if good else 0.0
+            total = in_order(found) if good else 0.0
             if total > 0:
                 self._failures = 0
                 return [value / total for value in found]
@@ -340,7 +341,7 @@ class Agent:
                 weighted[index] /= 1 + (1 if target is None else target.visits)
             if action is self._wish:
                 weighted[index] *= self.explorer_weight
-        total = sum(weighted)
+        total = in_order(weighted)
         return [value / total for value in weighted] if total > 0 else probabilities
 
     def _advise(self, seen: Observation, novelty: bool = True) -> bool:

@@ -28,6 +28,7 @@ from sysone.arc.observe import Observation, Watcher
 from sysone.runs.atomic import write_json
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
+from sysone.runs.sums import in_order
 from sysone_core import grids
 
 AHEAD: Final = 20
@@ -272,7 +273,7 @@ def _choice(
         )
         candidates[last] = max(value, key=lambda action: (value[action], action.text))
     found = [value.get(action, 0.0) for action in candidates]
-    total = sum(found)
+    total = in_order(found)
     shares = [round(share / total, 6) for share in found]
     label = max(range(len(found)), key=lambda index: (found[index], -index))
     texts = [action.text for action in candidates]
