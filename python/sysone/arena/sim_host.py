@@ -4,7 +4,6 @@ Messages come on descriptor 3 and go out on 4: a setup, then one round for each 
 """
 
 import contextlib
-import ctypes
 import json
 import os
 import resource
@@ -20,8 +19,7 @@ from sysone.arena.errors import ArenaError
 from sysone.arena.frames import Channel, ClosedError
 from sysone.arena.record import Recorder
 from sysone.arena.rules.settings import season_named
-
-_DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
+from sysone.runs.owner import end_with_owner
 
 
 class Round(msgspec.Struct, array_like=True):
@@ -154,8 +152,7 @@ def merged(parts: list[tuple[int, bytes]]) -> bytes:
 
 def main() -> None:
     """Run as a process of a match."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    end_with_owner()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)
     with contextlib.suppress(ClosedError):

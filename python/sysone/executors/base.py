@@ -1,15 +1,13 @@
 """What a scheduler may ask of the place where its work is done."""
 
-import contextlib
-import ctypes
 import os
-import signal
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from sysone.runs.errors import RunError
+from sysone.runs.owner import end_with_owner
 
 ATTEMPTS: Final = 3
 """How often a piece of work is begun whose machine is lost each time."""
@@ -18,8 +16,6 @@ ATTEMPTS: Final = 3
 class EngineError(RunError):
     """Work cannot be done at the place that was asked for; the text is one line and says why."""
 
-
-_DIE_WITH_PARENT: Final = 1  # prctl's PR_SET_PDEATHSIG
 
 Work = Callable[[Any, Callable[[], bool]], Any]
 """One piece of work: an item, and a function that says whether to stop soon and return early. An
@@ -72,8 +68,7 @@ class Executor(Protocol):
 
 def die_with_parent(parent: int) -> None:
     """End this process when the thread that began it ends; ``parent`` is its process."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    end_with_owner()
     if os.getppid() != parent:
         os._exit(1)  # it ended before we asked to end with it
 

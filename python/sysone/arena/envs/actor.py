@@ -1,7 +1,6 @@
 """The process of one environment: requests come on descriptor 3, answers go out on 4."""
 
 import contextlib
-import ctypes
 import os
 import signal
 from pathlib import Path
@@ -16,8 +15,7 @@ from sysone.arena.envs.world import World, seed_of
 from sysone.arena.errors import ActionError, ArenaError, ScenarioError
 from sysone.arena.frames import Channel, ClosedError
 from sysone.arena.isolation import UnavailableError
-
-_DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
+from sysone.runs.owner import end_with_owner
 
 
 class Start(msgspec.Struct):
@@ -57,8 +55,7 @@ def serve(channel: Channel) -> None:
     _, body = channel.receive()
     start = msgspec.json.decode(body, type=Start)
     if start.die_with_owner:
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        end_with_owner()
     try:
         plan = resolve(EnvOptions.of(start.options))
         world = World(plan, start.env_id, isolation_for(plan) if plan.opponent else None)
