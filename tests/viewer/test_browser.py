@@ -364,8 +364,9 @@ def test_one_file_works_from_disk(look: Look, outputs: Path, tmp_path: Path, nam
     if name == "drive":  # the camera beside the map, out of the file itself
         # The sky; a picture is drawn once the browser has decoded it.
         look.until(
-            "((canvas) => (([red, _, blue]) => blue > red + 20)(canvas.getContext('2d').getImageData("
-            "0.75 * canvas.width, 0.06 * canvas.height, 1, 1).data))(document.querySelector('canvas'))"
+            "((canvas) => (([red, _, blue]) => blue > red + 20)(canvas.getContext('2d')"
+            ".getImageData(0.75 * canvas.width, 0.06 * canvas.height, 1, 1).data))"
+            "(document.querySelector('canvas'))"
         )
         look.shot("drive-one-file")
     assert look.complaints == []
