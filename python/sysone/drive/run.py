@@ -122,7 +122,7 @@ class Run:
         options = self.options
         jobs = options.jobs()
         left = [job for job in jobs if not self._is_done(job)]
-        self._tell_saved([job for job in jobs if job not in left])
+        self.log.catch_up([job for job in jobs if job not in left])
         if left:
             self._await_server(backend)
         self.log.state("agent_wait", self.agent)
@@ -331,17 +331,6 @@ class Run:
                 self.log.attempts[job.key] = max(used, self.log.attempts.get(job.key, 0))
                 return False
         return True
-
-    def _tell_saved(self, done: Sequence[Job]) -> None:
-        """Write what a kill kept from the log: it came between a drive's last file and its line."""
-        told = self.log.saved()
-        for job in done:
-            result = read_result(job.folder(self.options.out))
-            if job.key not in told and result is not None:
-                status = result["record"]["status"]
-                self.log.event(
-                    "saved", job, result["attempt"], status=status, note="found on resume"
-                )
 
     def _fall_back(self) -> None:
         """Let the autopilot drive in the model's place, but never beside a model's drives.

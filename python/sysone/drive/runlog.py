@@ -3,10 +3,11 @@
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sysone.drive.results import Job
+from sysone.drive.results import Job, read_result
 from sysone.runs.atomic import write_json
 from sysone.runs.errors import unwritable
 from sysone.runs.jsonl import JsonlWriter, iterate
@@ -52,7 +53,16 @@ class RunLog:
         except OSError as error:
             raise unwritable(path, error) from error
 
-    def saved(self) -> set[str]:
+    def catch_up(self, done: Sequence[Job]) -> None:
+        """Tell of drives that a kill kept from the log: between their last file and their line."""
+        told = self._saved()
+        for job in done:
+            result = read_result(job.folder(self.out))
+            if job.key not in told and result is not None:
+                status = result["record"]["status"]
+                self.event("saved", job, result["attempt"], status=status, note="found on resume")
+
+    def _saved(self) -> set[str]:
         """Keys of the drives that were told to be saved."""
         return {
             str(line.get("job"))
