@@ -2,7 +2,6 @@
 
 import math
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from sysone.systemone.encoder import DeadlineError, EncoderError
 from sysone.systemone.heads import HeadError
 from sysone.systemone.sources import EngineSettings, SettingsError, make_engine, parse_budget
 from systemone.embedding_server import EmbeddingServer, embed, embedding_server
+from systemone.served import Served, serve_command
 
 FIXTURE = Path(__file__).parents[1] / "data" / "systemone" / "clm_checkpoint.pt"
 
@@ -366,39 +366,18 @@ def test_cache_budgets_are_read() -> None:
             parse_budget(text)
 
 
-def serve_command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "sysone", "serve", "--port", "0", *arguments]
-    return subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
-    )
-
-
-def listening(process: subprocess.Popen[str]) -> str:
-    assert process.stderr is not None
-    line = process.stderr.readline()
-    assert "listening on " in line, line + process.stderr.read()
-    return line.split("listening on ")[1].split(",")[0]
-
-
-def stop(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    process.wait(60)
-    assert process.stderr is not None
-    process.stderr.close()
-
-
 def test_the_command_serves_clm_with_clms_own_settings(endpoint) -> None:
-    process = serve_command(
+    served = Served(
         "--no-download", "--no-ui", CLM_CKPT=str(FIXTURE), CLM_EMB_URL=endpoint.url, CLM_API_KEY="k"
     )
+    url = served.url
     try:
-        url = listening(process)
         assert httpx.get(f"{url}/v1/models").status_code == 401
         with CLMClient(url, "k") as client:
             assert [entry["name"] for entry in client.models()] == ["clm_checkpoint", "clm-raw"]
             ranked = client.rank(TEXT, "Which team?", ["handles: money", "other", "parcels"])
     finally:
-        stop(process)
+        served.stop()
     team = formula(f"{TEXT}\n\nWhich team?", ["handles: money", "other", "parcels"])
     assert [item["prob"] for item in ranked] == pytest.approx(sorted(team, reverse=True), abs=1e-5)
 
@@ -427,18 +406,13 @@ def test_the_command_starts_vllm_and_ends_it(tmp_path: Path) -> None:
     program.write_text(FAKE_VLLM.format(python=sys.executable, tests=tests))
     program.chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    process = serve_command("--spawn-vllm", "some/model", "--ckpt", str(FIXTURE), PATH=path)
+    # Its vLLM says a word before it listens.
+    served = Served("--spawn-vllm", "some/model", "--ckpt", str(FIXTURE), PATH=path)
     try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        while "listening on " not in line:
-            assert line, "the command ended"
-            line = process.stderr.readline()
-        url = line.split("listening on ")[1].split(",")[0]
-        with CLMClient(url) as client:
+        with CLMClient(served.url) as client:
             reply = client.system_one(STATE, QUESTIONS)
     finally:
-        stop(process)
+        served.stop()
     with pytest.raises(ProcessLookupError):
         os.kill(int(program.with_suffix(".pid").read_text()), 0)
     team = formula(f"{TEXT}\n\nWhich team?", ["handles: money", "other", "parcels"])

@@ -3,8 +3,6 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,41 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from systemone.served import Served
+
 BODY = {"state": "s", "questions": {"q": {"type": "choice", "criteria": {"a": None, "b": None}}}}
-
-
-class Served:
-    def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "sysone", "serve", "--port", "0", *arguments]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        line = self.process.stderr.readline()
-        assert "listening on " in line, line
-        self.url = line.split("listening on ")[1].split(",")[0]
-        # What follows in the log must not fill the pipe.
-        self._drain = threading.Thread(target=self.process.stderr.read)
-        self._drain.start()
-
-    def workers(self) -> set[int]:
-        """Children that serve; multiprocessing's resource tracker is another."""
-        pid = self.process.pid
-        found = set()
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            try:
-                command = Path(f"/proc/{child}/cmdline").read_text()
-            except OSError:
-                continue
-            if "spawn_main" in command:
-                found.add(int(child))
-        return found
-
-    def stop(self) -> int:
-        self.process.terminate()
-        code = self.process.wait(60)
-        self._drain.join()
-        assert self.process.stderr is not None
-        self.process.stderr.close()
-        return code
 
 
 def until(found, what: str, timeout_s: float = 120) -> None:
