@@ -218,7 +218,6 @@ class Watcher:
     def __init__(self) -> None:
         self.hud = HudMask()
         self.repaired_frames = 0
-        self.empty_frames = 0
         self._observer = grids.Observer()
         self._last: Observation | None = None
 
@@ -242,7 +241,6 @@ class Watcher:
             except ValueError:
                 grid = None
         if grid is None or frame is None:
-            self.empty_frames += 1
             return self._unseen(frame)
         self.repaired_frames += repaired
         last = self._last

@@ -39,7 +39,6 @@ S31 = np.uint64(31)
 SIZE_KEY = np.uint64(2**32)
 STAR = np.uint8(ord("*"))
 NEWLINE = np.uint8(ord("\n"))
-ZERO = np.uint8(0)
 PAD = 2  # the 5x5 window reaches two cells beyond its middle
 PADDED = SIDE + 2 * PAD
 

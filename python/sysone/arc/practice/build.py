@@ -139,7 +139,10 @@ from sysone.arc.practice.engine import practice_game
 
 
 def write_suite(folder: Path = SUITE) -> None:
-    """Write the practice suite anew; the same files every time."""
+    """Write the practice suite anew; the same files every time.
+
+    As a command: ``python -m sysone.arc.practice.build``.
+    """
     for plan in suite_plans():
         write_game(folder, plan)
 
@@ -159,3 +162,7 @@ def generate(folder: Path, seed: int, count: int, held_out: bool = False) -> lis
             written.append(write_game(folder, plan_of(seed, index), 30, 5_000))
         index += 1
     return written
+
+
+if __name__ == "__main__":
+    write_suite()
