@@ -28,8 +28,9 @@ def run(step: str) -> dict[str, Any]:
     log = LOGS / f"{step}.log"
     begin = time.monotonic()
     environment = {"FUZZ_SECONDS": "60", **os.environ}
-    # Make hands its own flags on in the environment, which would make a step of ours their child.
-    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+    # Make hands its own flags on in the environment, which would make a step of ours their child,
+    # and ARGS, which names the steps here and something else to each of them.
+    for name in ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
         environment.pop(name, None)
     with log.open("wb") as out:
         done = subprocess.run(
