@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -13,11 +14,14 @@ pytest.importorskip("peft")
 from arc.tiny_qwen import make_tiny_qwen  # noqa: E402
 from sysone.arc.config import Config  # noqa: E402
 from sysone.arc.learn.decide import loss_of  # noqa: E402
+from sysone.arc.learn.pipeline import Settings, Training  # noqa: E402
+from sysone.arc.learn.rows import Row  # noqa: E402
 from sysone.arc.models import Chosen, Wanted, choose_models, trouble  # noqa: E402
 from sysone.arc.system1 import checkpoint, leaf, player, room  # noqa: E402
 from sysone.arc.system1.hf import HfBackend, torchao_trouble  # noqa: E402
 from sysone.arc.system1.model import System1Model, fresh  # noqa: E402
 from sysone.runs.errors import RunError  # noqa: E402
+from sysone.runs.progress import Progress  # noqa: E402
 
 pytestmark = [
     pytest.mark.learn,
@@ -162,3 +166,57 @@ def test_a_device_with_the_memory_is_taken(base: Path, monkeypatch: pytest.Monke
     with pytest.raises(RunError, match=r"no CUDA device with 6\.0 GB free \(found: one with 4\.0"):
         room.place_for("x", "Qwen/Qwen3-VL-2B-Instruct", "auto")
     assert room.place_for("x", "Qwen/Qwen3-VL-2B-Instruct", "hf", note=said.append) == "cpu"
+
+
+def prepare(folder: Path, base: Path, stages: list[str], force: bool = False) -> None:
+    config = msgspec.convert(
+        {
+            "system1": {"model": str(base)},
+            "stage_a_distill": {"teacher_model": str(base), "teacher_4bit": False},
+        },
+        Config,
+    )
+    row = Row("k", "g", "choice", "5" * 64, "", 0, "NOT_FINISHED", 0, ["ACTION1", "ACTION2"])
+    folder.mkdir(exist_ok=True)
+    for part in ("train", "valid", "calibration"):
+        (folder / f"{part}.jsonl").write_bytes(msgspec.json.encode(row) + b"\n")
+    settings = Settings(str(folder), str(folder / "work"), stages, backend="hf", force=force)
+    with Progress() as progress:
+        Training(settings, config, progress).run()
+
+
+def test_a_training_that_cannot_fit_is_refused_before_it_begins(
+    base: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(room, "weights_gb", lambda _: 2.0)
+    without_cuda(monkeypatch, 6.0)
+    with pytest.raises(RunError, match=r"training .* needs about 10\.5 GB .* 6\.0 GB are free"):
+        prepare(tmp_path, base, ["prep", "b"])  # every weight is trained: 0.5 + 4 * 1.25 * 2
+    assert not (tmp_path / "work" / "start").exists()
+    prepare(tmp_path, base, ["prep"])
+    assert f"{base} needs about 3.0 GB of memory on cpu" in capsys.readouterr().err
+    with pytest.raises(RunError, match=r"needs about 13\.0 GB"):
+        prepare(tmp_path, base, ["prep", "a"])  # prep is done; a teacher as large is beside it
+    assert f"{base} with {base} beside it" in capsys.readouterr().err
+    without_cuda(monkeypatch, 1.0)
+    prepare(tmp_path, base, ["prep"], force=True)  # done before, so that nothing is loaded
+    with pytest.raises(RunError, match="needs about"):
+        prepare(tmp_path / "other", base, ["prep"])
+    prepare(tmp_path / "other", base, ["prep"], force=True)
+
+
+def test_what_adapters_and_four_bits_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_cuda(monkeypatch, 64.0)
+    said: list[str] = []
+    student, teacher = "Qwen/Qwen3-VL-2B-Instruct", "Qwen/Qwen3-VL-8B-Instruct"
+    room.check_room("x", student, "cpu", times=room.TRAINED["lora"], note=said.append)
+    room.check_room("x", student, "cpu", beside=(teacher, room.FOUR_BIT), note=said.append)
+    room.check_room("x", "owner/name", "cpu", note=said.append)
+    assert [line.split(" needs ")[1].split(" of memory")[0] for line in said] == [
+        "about 8.0 GB",
+        "about 10.5 GB",
+        "an unknown amount",
+    ]

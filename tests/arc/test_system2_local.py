@@ -25,8 +25,9 @@ from sysone.arc.memory import Memory  # noqa: E402
 from sysone.arc.observe import Watcher  # noqa: E402
 from sysone.arc.play import Limits, play_game  # noqa: E402
 from sysone.arc.policy import Explorer  # noqa: E402
+from sysone.arc.system1 import room  # noqa: E402
 from sysone.arc.system2 import local, prompts  # noqa: E402
-from sysone.arc.system2.adviser import GameAdviser, make_adviser  # noqa: E402
+from sysone.arc.system2.adviser import GameAdviser, chat_at, make_adviser  # noqa: E402
 from sysone.arc.system2.transport import CallError, OpenAIChat  # noqa: E402
 from sysone.arc.vision import to_png  # noqa: E402
 from sysone.runs.errors import RunError  # noqa: E402
@@ -120,6 +121,24 @@ def test_the_address_of_a_model_in_process(base: Path) -> None:
         make_adviser("transformers:")
     with pytest.raises(RunError, match="cannot be loaded"):
         make_adviser("transformers:/nosuch/model")
+
+
+def test_a_model_that_cannot_fit_is_refused_unless_forced(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from sysone.arc.cli import app
+
+    monkeypatch.setattr(room, "free_gb", {"cuda": None, "cpu": 0.1}.__getitem__)
+    words = "needs about 0.5 GB of memory on cpu, and 0.1 GB are free; --force loads it"
+    done = CliRunner().invoke(app, ["serve-system2", "--model", str(base), "--device", "cpu"])
+    assert done.exit_code == 1
+    assert f"System-2 {base} {words}" in done.stderr
+    chat_at.cache_clear()
+    with pytest.raises(RunError, match=words):
+        make_adviser(f"transformers:{base}")
+    assert make_adviser(f"transformers:{base}", force=True).lessons == []
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from sysone.arc.cli_common import (
     CollectPolicy,
     ConfigFile,
     Environments,
+    Force,
     Policy,
     Rules,
     System1Address,
@@ -83,9 +84,7 @@ def evaluate(
     no_checkpoint: Annotated[
         bool, typer.Option("--no-checkpoint", help="Fresh weights that nothing has trained.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Load a large model even where it does not fit.")
-    ] = False,
+    force: Force = False,
     system2: System2Address = "",
     raw_policy: Annotated[
         bool, typer.Option("--raw-policy", help="A model's probabilities without our prior.")

@@ -86,6 +86,9 @@ System2Address = Annotated[
         help="A large model that is woken rarely: an OpenAI-compatible endpoint, or in process.",
     ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Load a large model even where it does not fit.")
+]
 Seed = Annotated[int, typer.Option(min=0)]
 ConfigFile = Annotated[
     Path | None,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sysone.arc.cli_common import INTERRUPTED, USAGE, Backend, ConfigFile, fail, words
+from sysone.arc.cli_common import INTERRUPTED, USAGE, Backend, ConfigFile, Force, fail, words
 from sysone.runs.atomic import dumps
 from sysone.runs.errors import RunError
 from sysone.runs.progress import Progress
@@ -57,6 +57,7 @@ def train(
         Backend | None, typer.Option(help="tiny or hf  [default: the configuration's]")
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
+    force: Force = False,
     push: Annotated[
         str, typer.Option(metavar="hf:REPO", help="Upload the checkpoint after the last stage.")
     ] = "",
@@ -86,6 +87,7 @@ def train(
             seed=seed,
             max_steps=max_steps,
             device=device,
+            force=force,
         )
         if push:
             from sysone.arc.weights.source import hub_place
@@ -184,6 +186,7 @@ def serve_system2(
     host: Annotated[str, typer.Option()] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
     device: Annotated[str, typer.Option(help="cpu, cuda, …  [default: cuda where it is]")] = "",
+    force: Force = False,
 ) -> None:
     """Serve a model of transformers as an OpenAI-compatible endpoint, for those without vLLM."""
     import uvicorn
@@ -193,7 +196,7 @@ def serve_system2(
     from sysone.systemone.serving import bind
 
     try:
-        chat = chat_of(model, device)
+        chat = chat_of(model, device, force)
         listener = bind(host, port)
     except RunError as error:
         fail(error)

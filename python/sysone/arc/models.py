@@ -174,7 +174,7 @@ def make_system2(chosen: Chosen) -> "System2 | None":
         return None
     from sysone.arc.system2.adviser import make_adviser
 
-    return make_adviser(chosen.system2, chosen.system2_model)
+    return make_adviser(chosen.system2, chosen.system2_model, chosen.force)
 
 
 def checkpoint_digest(chosen: Chosen) -> str:

@@ -39,6 +39,8 @@ class Settings(msgspec.Struct, frozen=True):
     max_steps: int = 0
     """Of each of the stages A and B at most; 0: as configured."""
     device: str = "cpu"
+    force: bool = False
+    """Load a large backbone even where it does not fit."""
 
 
 class Training:
@@ -63,8 +65,13 @@ class Training:
             raise RunError(f"{self.data}/train.jsonl holds no rows")
 
     def run(self) -> dict[str, Any]:
-        """Every stage that is asked for and not stamped; what each of them reported."""
+        """Every stage that is asked for and not stamped; what each of them reported.
+
+        Raises:
+            RunError: a stage fails, or a large backbone cannot fit; that is said before any.
+        """
         report: dict[str, Any] = {}
+        checked = False
         for stage in STAGES:
             if stage not in self.settings.stages:
                 continue
@@ -75,6 +82,9 @@ class Training:
                 self.progress.note(f"stage {stage}: done before, kept")
                 report[stage] = old["report"]
                 continue
+            if not checked:
+                self._check_room(stage)
+                checked = True
             trace = self._scratch(stage, digest)
             report[stage] = getattr(self, f"_{stage}")(trace)
             write_json(stamp, {"digest": digest, "report": report[stage]}, indent=1)
@@ -85,7 +95,7 @@ class Training:
         """Of all that a stage depends on: data, settings, and what the stage before it made."""
         hashed = hashlib.sha256()
         settings = msgspec.structs.asdict(self.settings)
-        for key in ("work", "stages", "data", "device"):
+        for key in ("work", "stages", "data", "device", "force"):
             settings.pop(key)
         sections = {"a": "stage_a_distill", "b": "stage_b", "c": "stage_c"}
         own = getattr(self.config, sections[stage], None) if stage in sections else None
@@ -114,6 +124,48 @@ class Training:
         if not path.is_dir():
             raise RunError(f"{path} is missing; run the stage before first")
         return checkpoint.load(path, device=self.settings.device)
+
+    def _check_room(self, stage: str) -> None:
+        """Say what the backbone takes, before the first of the stages that are to do."""
+        settings, system1 = self.settings, self.config.system1
+        base = ""
+        if stage != "prep" or settings.init:
+            from sysone.arc.weights.source import resolve
+
+            folder = self.work / "start" if stage != "prep" else Path(resolve(settings.init))
+            if not folder.is_dir():
+                return  # The stage itself says so.
+            record = checkpoint.read_record(folder)
+            base = str(record.get("base", "")) if record["backend"] == "hf" else ""
+        elif settings.backend == "hf":
+            from sysone.arc.system1.hf import STUDENT
+
+            base = system1.model or STUDENT
+        if not base:
+            return
+        from sysone.arc.system1.room import FOUR_BIT, TRAINED, check_room
+
+        due = {later for later in STAGES[STAGES.index(stage) :] if later in settings.stages}
+        beside = None
+        if "a" in due:
+            beside = self._large_teacher(), FOUR_BIT if self._four_bit() else 1.0
+        check_room(
+            f"training {base}",
+            base,
+            settings.device,
+            settings.force,
+            times=TRAINED["lora" if system1.lora else "all"] if due & {"a", "b"} else 1.0,
+            beside=beside,
+            note=self.progress.note,
+        )
+
+    def _large_teacher(self) -> str:
+        from sysone.arc.system1.hf import TEACHER
+
+        return self.config.stage_a_distill.teacher_model or TEACHER
+
+    def _four_bit(self) -> bool:
+        return self.config.stage_a_distill.teacher_4bit and self.settings.device.startswith("cuda")
 
     def _steps(self, configured: int) -> int:
         limit = self.settings.max_steps
@@ -165,12 +217,12 @@ class Training:
     def _teacher(self, model: System1Model) -> Teacher:
         config = self.config.stage_a_distill
         if model.backend.name == "hf":
-            from sysone.arc.system1.hf import TEACHER, HfBackend
+            from sysone.arc.system1.hf import HfBackend
 
             return HfBackend(
-                model=config.teacher_model or TEACHER,
+                model=self._large_teacher(),
                 device=self.settings.device,
-                four_bit=config.teacher_4bit and self.settings.device.startswith("cuda"),
+                four_bit=self._four_bit(),
             )
         if config.teacher_model:
             from sysone.arc.weights.source import resolve

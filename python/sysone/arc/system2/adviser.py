@@ -88,11 +88,11 @@ class GameAdviser:
 
 
 @cache
-def chat_at(address: str, model: str = "") -> Chat:
+def chat_at(address: str, model: str = "", force: bool = False) -> Chat:
     """The chat of an address; one for a process.
 
     Raises:
-        RunError: no address, or no such model.
+        RunError: no address, no such model, or it cannot fit and ``force`` is not given.
     """
     if address.startswith(LOCAL):
         from sysone.arc.system2.local import TransformersChat
@@ -102,14 +102,14 @@ def chat_at(address: str, model: str = "") -> Chat:
             raise RunError(
                 "--system2 is transformers: without a model, expected transformers:MODEL"
             )
-        return TransformersChat(name)
+        return TransformersChat(name, force=force)
     return OpenAIChat(address, model)
 
 
-def make_adviser(address: str, model: str = "") -> GameAdviser:
+def make_adviser(address: str, model: str = "", force: bool = False) -> GameAdviser:
     """An adviser for one game.
 
     Raises:
-        RunError: no address, or no such model.
+        RunError: as `chat_at`.
     """
-    return GameAdviser(chat_at(address, model))
+    return GameAdviser(chat_at(address, model, force))

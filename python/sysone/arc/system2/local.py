@@ -17,18 +17,22 @@ PREFIX: Final = "data:image/"
 class TransformersChat:
     """One model behind a lock; messages have the chat form with pictures as data URLs."""
 
-    def __init__(self, model: str, *, device: str = "", new_tokens: int = NEW_TOKENS) -> None:
-        """Load a folder or a name of a hub.
+    def __init__(
+        self, model: str, *, device: str = "", new_tokens: int = NEW_TOKENS, force: bool = False
+    ) -> None:
+        """Load a folder or a name of a hub; its need of memory is said on stderr before.
 
         Raises:
-            RunError: it cannot be loaded.
+            RunError: it cannot be loaded, or cannot fit and ``force`` is not given.
         """
         import torch
 
         from sysone.arc.system1.hf import HfBackend
+        from sysone.arc.system1.room import check_room
 
         self._torch: Any = torch
         place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        check_room(f"System-2 {model}", model, place, force)
         # The same packer and loader as System-1's large backend.
         self._backend = HfBackend(model, device=place)
         self._backend.module.eval()
@@ -100,12 +104,12 @@ def read_picture(value: Any) -> Any:
         raise CallError(f"a picture cannot be read: {error}") from None
 
 
-def chat_of(model: str, device: str = "") -> TransformersChat:
+def chat_of(model: str, device: str = "", force: bool = False) -> TransformersChat:
     """The chat of a model.
 
     Raises:
-        RunError: it cannot be loaded.
+        RunError: it cannot be loaded, or cannot fit and ``force`` is not given.
     """
     if not model:
         raise RunError("--model is empty, expected a folder or a name")
-    return TransformersChat(model, device=device)
+    return TransformersChat(model, device=device, force=force)
