@@ -280,6 +280,7 @@ def test_a_report_leads_to_its_traces(look: Look, served: Any, outputs: Path) ->
     go(look, served(outputs / "report.json"))
     look.page.click("tr.opens >> nth=0")
     look.page.wait_for_selector('body[data-ready="arc"]')
+    look.page.wait_for_selector('body[data-complete="arc"]')
     look.page.keyboard.press("ArrowRight")
     assert look.page.inner_text("#inspector h3 >> nth=0").startswith("ACTION")
     assert look.page.locator("#inspector .bar.chosen").count() == 1
@@ -302,6 +303,7 @@ def test_a_browser_that_ended_is_said_and_the_next_test_has_another(browser: Bro
 def test_what_two_models_said_of_a_step_is_told(look: Look, served: Any, advised: Path) -> None:
     go(look, served(advised))
     page = look.page
+    page.wait_for_selector('body[data-complete="arc"]')
     page.keyboard.press("n")
     told = page.inner_text("#inspector")
     for text in ("System-2 woken", "something new", "a <b>maze</b> with a door", "reach the door"):
@@ -352,6 +354,8 @@ def test_one_file_works_from_disk(look: Look, outputs: Path, tmp_path: Path, nam
     look.page.on("request", lambda request: requests.append(request.url))
     go(look, out.as_uri())
     look.page.wait_for_selector("#charts[data-ready] .main-svg")
+    if name == "arc":
+        look.page.wait_for_selector('body[data-complete="arc"]')
     if name != "games":
         before = look.pixels()
         look.page.click("#play")

@@ -204,9 +204,33 @@ def test_a_trace_keeps_every_picture(outputs: Path) -> None:
     assert [step["action"] for step in shown] == [step["action"] for step in steps]
     for one, other in pairwise(shown):
         assert one["to"] == other["from"]
-    chosen = [step for step in shown if step["candidates"]]
-    assert len(chosen) >= len(shown) - 1
-    assert all(step["action"] in step["candidates"]["first"] for step in chosen)
+
+
+def test_a_trace_tells_later_what_could_be_chosen(outputs: Path) -> None:
+    path = outputs / "traces" / "pkey" / "seed0.jsonl"
+    opened = open_path(path)
+    document, told = opened.documents[""](), opened.more[""]()
+    assert document.more
+    steps, offers = document.data["steps"], told["offers"]
+    assert len(offers) == len(steps)
+    chosen = [(step, offer) for step, offer in zip(steps, offers, strict=True) if offer]
+    assert len(chosen) >= len(steps) - 1
+    assert all(step["action"] in offer["first"] for step, offer in chosen)
+    assert any("mask" in offer for _, offer in chosen)
+
+
+def test_a_picture_on_the_way_that_is_none_hides_the_choices_alone(
+    outputs: Path, tmp_path: Path
+) -> None:
+    lines = (outputs / "traces" / "pkey" / "seed0.jsonl").read_text().splitlines()
+    step = json.loads(lines[1])
+    step["frames_after"].insert(0, "0z")
+    path = tmp_path / "trace.jsonl"
+    path.write_text("\n".join([lines[0], json.dumps(step), *lines[2:]]) + "\n")
+    opened = open_path(path)
+    assert len(opened.documents[""]().data["steps"]) == len(lines) - 2
+    with pytest.raises(RunError, match="no hexadecimal digit"):
+        opened.more[""]()
 
 
 def test_a_report_leads_to_the_traces_beside_it(outputs: Path) -> None:

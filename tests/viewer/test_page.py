@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from sysone.arena.cli import app as arena_app
 from sysone.viewer.cli import app
 from sysone.viewer.detect import open_path
+from sysone.viewer.document import encode
 from sysone.viewer.page import PAGE, bundle, self_contained
 from sysone.viewer.server import make_app
 
@@ -42,6 +43,7 @@ def test_nothing_else_is_served(client: TestClient) -> None:
         assert client.get("/document", params={"name": name}).status_code == 404
         assert client.get(f"/picture/{name}").status_code == 404
     assert client.get("/verify", params={"name": "replays/000000.json"}).status_code == 405
+    assert client.get("/more").status_code == 404  # a run has told everything
 
 
 def test_every_response_has_the_policy_and_other_hosts_are_refused(client: TestClient) -> None:
@@ -65,6 +67,18 @@ def test_a_document_that_cannot_be_made_says_why(outputs: Path, tmp_path: Path) 
     answer = client.get("/document", params={"name": "replays/000000.json"})
     assert answer.status_code == 422
     assert "no arena replay" in answer.json()["error"]
+
+
+def test_what_takes_longer_is_asked_for_apart_and_is_in_one_file(outputs: Path) -> None:
+    opened = open_path(outputs / "traces" / "pkey" / "seed0.jsonl")
+    client = TestClient(make_app(opened), base_url=HOST)
+    assert client.get("/document").json()["more"]
+    told = client.get("/more").json()
+    assert told == json.loads(encode(opened.more[""]()))
+    found = re.search(r'id="embedded-data">([^<]*)</script>', self_contained(opened))
+    assert found is not None
+    packed = json.loads(found[1])["more"][""]
+    assert json.loads(gzip.decompress(base64.b64decode(packed))) == told
 
 
 def test_one_file_holds_everything_and_asks_for_nothing(outputs: Path) -> None:

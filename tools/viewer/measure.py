@@ -5,14 +5,17 @@ a real browser. What watching costs a run is ``watching.py``'s.
 """
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sysone.viewer.detect import open_path
-from sysone.viewer.film import open_page
+from sysone.viewer.film import blank_page
 
 LONG_TRACE = 20_000
 GAMES, SEEDS = 110, 3  # of a report: 330 games and as many of each baseline
@@ -77,11 +80,35 @@ def quantiles(values: list[float]) -> str:
     return f"p50 {half:.1f} ms, p95 {most:.1f} ms"
 
 
-def look(path: Path) -> None:
-    """Open a file in the browser, scrub through it and play it."""
-    with open_page(open_path(path), 1280, 720) as page:
+@contextmanager
+def served(path: Path) -> Iterator[str]:
+    """The address at which `sysone view` shows a file."""
+    words = (sys.executable, "-m", "sysone", "view", str(path), "--no-open")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as viewer:
+        assert viewer.stdout is not None
+        try:
+            yield viewer.stdout.readline().strip()
+        finally:
+            viewer.send_signal(signal.SIGINT)
+
+
+def look(path: Path, page: Any) -> None:
+    """Open a file as a user does, in a browser that is there, scrub through it and play it."""
+    begin = time.perf_counter()
+    with served(path) as address:
+        told = time.perf_counter()
+        page.goto(address)
+        page.wait_for_selector("body[data-ready]")
+        whole = time.perf_counter() - begin
         shown = page.evaluate("performance.getEntriesByName('shown')[0].startTime")
-        print(f"{path.name}: on screen after {shown:.0f} ms", flush=True)
+        print(
+            f"{path.name}: on screen {whole:.2f} s after the command was begun, "
+            f"{told - begin:.2f} s of them before its address, {shown / 1000:.2f} s the page's",
+            flush=True,
+        )
+        if page.evaluate("sysoneView.doc.more"):
+            page.wait_for_selector("body[data-complete]")
+            print(f"  whole after {time.perf_counter() - begin:.2f} s", flush=True)
         if page.evaluate("Boolean(sysoneView.player)"):
             seeks, frames = page.evaluate(SCRUB)
             print(f"  a seek {quantiles(seeks)}; a frame of play {quantiles(frames)}", flush=True)
@@ -92,8 +119,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make(folder)
-        for file in ("replay.json", "report.json", "long.jsonl"):
-            look(folder / file)
+        with blank_page(1280, 720) as page:
+            for file in ("replay.json", "report.json", "long.jsonl"):
+                look(folder / file, page)
 
 
 if __name__ == "__main__":

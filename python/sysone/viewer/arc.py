@@ -1,6 +1,6 @@
 """ARC: an episode's trace step by step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,6 +54,27 @@ def grid_of(path: Path, text: Any) -> Grid:
     return cells
 
 
+def lines_of(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The lines of a trace with their numbers.
+
+    Raises:
+        RunError: one is of another version, or none at all.
+    """
+    for number, line in enumerate(read_trace(path), start=1):
+        if not isinstance(line, dict) or line.get("v") != TRACE_VERSION:
+            version = line.get("v") if isinstance(line, dict) else None
+            raise RunError(
+                f"{path}:{number}: version {version!r} of a trace, expected {TRACE_VERSION}"
+            )
+        yield number, line
+
+
+def pictures_of(line: Mapping[str, Any]) -> list[Any]:
+    """The texts of the pictures after a step."""
+    found = line.get("frames_after")
+    return found if isinstance(found, list) else []
+
+
 class Episode:
     """A trace's steps as the page wants them: pictures as changes from the one before."""
 
@@ -64,37 +85,28 @@ class Episode:
         self.end: dict[str, Any] | None = None
         self.game_id = ""
         self._grid: Grid | None = None
-        self._watcher = Watcher()
+        self._text: Any = None
         self._states: dict[str, int] = {}
-        self._mask: list[int] | None = None
-        self._seen: Observation | None = None
-        for number, line in enumerate(read_trace(path), start=1):
-            self._add(number, line)
+        for _, line in lines_of(path):
+            self._add(line)
         if self.start is None:
             raise RunError(f"{path} has no first picture")
 
-    def _add(self, number: int, line: Any) -> None:
-        if not isinstance(line, dict) or line.get("v") != TRACE_VERSION:
-            version = line.get("v") if isinstance(line, dict) else None
-            raise RunError(
-                f"{self.path}:{number}: version {version!r} of a trace, expected {TRACE_VERSION}"
-            )
+    def _add(self, line: Mapping[str, Any]) -> None:
         if "end" in line:
             self.end = line["end"] if isinstance(line["end"], dict) else {}
         elif "step" in line:
-            self._step(number, line)
+            self._step(line)
         elif line.get("before") is not None:
             self.game_id = str(line.get("game_id", ""))
             self.start = self._grid = grid_of(self.path, line["before"])
-            self._seen = self._watcher.observe(Frame(self.game_id, [self.start], "NOT_FINISHED"))
+            self._text = line["before"]
 
-    def _step(self, number: int, line: Mapping[str, Any]) -> None:
-        action, data = str(line.get("action", "")), line.get("data") or {}
-        pictures = [grid_of(self.path, text) for text in line.get("frames_after") or ()]
-        candidates = self._candidates()
+    def _step(self, line: Mapping[str, Any]) -> None:
+        pictures = pictures_of(line)
         step: dict[str, Any] = {
-            "action": action,
-            "data": data,
+            "action": str(line.get("action", "")),
+            "data": line.get("data") or {},
             "level": line.get("levels_before", 0),
             "levels_after": line.get("levels_after", 0),
             "state": line.get("state_after", ""),
@@ -105,14 +117,13 @@ class Episode:
             "pictures": len(pictures),
             "from": self._state(line.get("hash_before")),
             "to": self._state(line.get("hash_after")),
-            "candidates": candidates,
         }
         for name, kind in (("probabilities", dict), ("wake", str), ("report", dict)):
             if line.get(name) and isinstance(line[name], kind):
                 step[name] = line[name]
-        if pictures:
-            step.update(self._change(pictures[-1]))
-            self._watch(line, pictures, action, data)
+        if pictures and pictures[-1] != self._text:
+            self._text = pictures[-1]
+            step.update(self._change(grid_of(self.path, self._text)))
         self.steps.append(step)
 
     def _change(self, grid: Grid) -> dict[str, Any]:
@@ -125,17 +136,48 @@ class Episode:
         values = grid.ravel()[cells]
         return {"cells": np.stack([cells, values], axis=1).ravel().tolist()}
 
-    def _watch(
-        self, line: Mapping[str, Any], pictures: Sequence[Grid], action: str, data: Any
-    ) -> None:
+    def _state(self, hashes: Any) -> int | None:
+        """The number of a state, by the hash that leaves the HUD out."""
+        if not isinstance(hashes, list) or len(hashes) < 2:
+            return None
+        return self._states.setdefault(str(hashes[1]), len(self._states))
+
+
+class Offered:
+    """What could be chosen before each step, and the mask of the HUD there: as the agent saw it.
+
+    Found by watching the whole episode again, which takes longer than to show it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.steps: list[dict[str, Any] | None] = []
+        self._game_id = ""
+        self._watcher = Watcher()
+        self._mask: list[int] | None = None
+        self._seen: Observation | None = None
+        for _, line in lines_of(path):
+            if "step" in line and "end" not in line:
+                self.steps.append(self._candidates())
+                self._watch(line)
+            elif line.get("before") is not None:
+                self._game_id = str(line.get("game_id", ""))
+                start = grid_of(path, line["before"])
+                self._seen = self._watcher.observe(Frame(self._game_id, [start], "NOT_FINISHED"))
+
+    def _watch(self, line: Mapping[str, Any]) -> None:
+        pictures = [grid_of(self.path, text) for text in pictures_of(line)]
+        if not pictures:
+            return
         frame = Frame(
-            self.game_id,
+            self._game_id,
             pictures,
             str(line.get("state_after", "")),
             int(line.get("levels_after") or 0),
             available_actions=[int(id_) for id_ in line.get("available") or ()],
         )
-        self._seen = self._watcher.observe(frame, action_of(action, data))
+        action = action_of(str(line.get("action", "")), line.get("data") or {})
+        self._seen = self._watcher.observe(frame, action)
 
     def _candidates(self) -> dict[str, Any] | None:
         seen = self._seen
@@ -150,12 +192,6 @@ class Episode:
         if mask != self._mask:
             self._mask = told["mask"] = mask
         return told
-
-    def _state(self, hashes: Any) -> int | None:
-        """The number of a state, by the hash that leaves the HUD out."""
-        if not isinstance(hashes, list) or len(hashes) < 2:
-            return None
-        return self._states.setdefault(str(hashes[1]), len(self._states))
 
 
 def action_of(name: str, data: Any) -> Action | None:
@@ -178,6 +214,15 @@ def label_of(name: str, data: Mapping[str, Any]) -> str:
 def text_of(grid: Grid) -> str:
     """A picture as one row of hexadecimal digits."""
     return _HEX[np.minimum(grid.ravel(), MOST_VALUE)].tobytes().decode()
+
+
+def trace_offers(path: Path) -> dict[str, Any]:
+    """What the screen of an episode is told later: ``offers``, one a step.
+
+    Raises:
+        RunError: see `lines_of`.
+    """
+    return {"offers": Offered(path).steps}
 
 
 def trace_document(path: Path, title: str | None = None) -> Document:
@@ -217,4 +262,5 @@ def trace_document(path: Path, title: str | None = None) -> Document:
             "steps": steps,
             "end": end,
         },
+        more=True,
     )

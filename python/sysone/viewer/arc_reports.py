@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sysone.arc.report import as_rows
 from sysone.runs.errors import RunError
-from sysone.viewer.arc import trace_document
+from sysone.viewer.arc import trace_document, trace_offers
 from sysone.viewer.document import Document, Header, Item, Opened, Verdict
 from sysone.viewer.reading import read_object
 
@@ -234,14 +234,19 @@ def report_opened(path: Path) -> Opened:
             if folder.is_dir() and not traces:
                 traces = find_traces(folder)
     documents: dict[str, Callable[[], Document]] = {"": lambda: report_document(path, traces)}
-    for name, trace in traces.items():
-        documents[name] = partial(trace_document, trace, name)
-    return Opened(path.name, documents)
+    return _with_traces(path.name, documents, traces)
 
 
 def folder_opened(folder: Path, traces: Mapping[str, Path]) -> Opened:
     """A folder of traces."""
     documents: dict[str, Callable[[], Document]] = {"": lambda: folder_document(folder, traces)}
+    return _with_traces(folder.name, documents, traces)
+
+
+def _with_traces(
+    title: str, documents: dict[str, Callable[[], Document]], traces: Mapping[str, Path]
+) -> Opened:
     for name, trace in traces.items():
         documents[name] = partial(trace_document, trace, name)
-    return Opened(folder.name, documents)
+    more = {name: partial(trace_offers, trace) for name, trace in traces.items()}
+    return Opened(title, documents, more=more)

@@ -84,7 +84,11 @@ def _open_file(path: Path, verify: bool) -> Opened:
         case "drive run":
             return drive_runs.run_opened(path.parent)
         case "arc trace":
-            return Opened(path.name, {"": lambda: arc.trace_document(path)})
+            return Opened(
+                path.name,
+                {"": lambda: arc.trace_document(path)},
+                more={"": lambda: arc.trace_offers(path)},
+            )
         case "arc report":
             return arc_reports.report_opened(path)
         case "arc comparison":

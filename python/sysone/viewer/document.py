@@ -57,6 +57,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     can_verify: bool = False
     live: bool = False
     """Whether more is to come while the run goes on."""
+    more: bool = False
+    """Whether there is more that takes longer, and is asked for once this is shown."""
 
 
 class Live(Protocol):
@@ -71,7 +73,7 @@ class Opened:
     """What a path holds. Documents are made when they are asked for.
 
     ``picture`` maps a picture's name to its file, ``pictures`` are the names of all, in an order in
-    which any of them may be left out; ``live`` and ``verify`` are by document.
+    which any of them may be left out; ``more``, ``live`` and ``verify`` are by document.
     """
 
     title: str
@@ -79,10 +81,11 @@ class Opened:
     first: str = ""
     picture: Callable[[str], Path | None] = lambda name: None
     pictures: Callable[[], Sequence[str]] = tuple
+    more: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
     live: Mapping[str, Callable[[], Live]] = field(default_factory=dict)
     verify: Mapping[str, Callable[[], Verdict]] = field(default_factory=dict)
 
 
-def encode(document: Document) -> bytes:
-    """A document as JSON text."""
-    return msgspec.json.encode(document)
+def encode(told: Document | Mapping[str, Any]) -> bytes:
+    """A document, or more of it, as JSON text."""
+    return msgspec.json.encode(told)

@@ -55,11 +55,11 @@ def find_browser() -> str:
 
 
 @contextmanager
-def open_page(opened: Opened, width: int, height: int, *, scheme: str = "dark") -> Iterator[Any]:
-    """The page of what was opened, in a browser of its own that nobody sees.
+def blank_page(width: int, height: int, *, scheme: str = "dark") -> Iterator[Any]:
+    """A page in a browser of its own that nobody sees.
 
     Raises:
-        RunError: playwright or the browser is missing, or the page cannot be shown.
+        RunError: playwright or the browser is missing.
     """
     try:
         playwright = importlib.import_module("playwright.sync_api")
@@ -67,10 +67,8 @@ def open_page(opened: Opened, width: int, height: int, *, scheme: str = "dark") 
         raise RunError(f"this needs the package playwright: {HINT}") from None
     browser = find_browser()
     with tempfile.TemporaryDirectory() as folder, playwright.sync_playwright() as run:
-        file = Path(folder) / "view.html"
-        file.write_text(self_contained(opened), encoding="utf-8")
         context = run.chromium.launch_persistent_context(
-            str(Path(folder) / "profile"),
+            folder,
             executable_path=browser,
             headless=True,
             args=list(FLAGS),
@@ -80,14 +78,29 @@ def open_page(opened: Opened, width: int, height: int, *, scheme: str = "dark") 
         )
         context.set_default_timeout(PATIENCE_MS)
         try:
-            page = context.pages[0]
-            page.goto(file.as_uri())
-            page.wait_for_selector("body[data-ready], #refused")
-            if page.locator("#refused").count():
-                raise RunError(f"{opened.title}: {page.inner_text('#refused')}")
-            yield page
+            yield context.pages[0]
         finally:
             context.close()
+
+
+@contextmanager
+def open_page(opened: Opened, width: int, height: int, *, scheme: str = "dark") -> Iterator[Any]:
+    """The page of what was opened, as one file, in a browser of its own that nobody sees.
+
+    Raises:
+        RunError: playwright or the browser is missing, or the page cannot be shown.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        blank_page(width, height, scheme=scheme) as page,
+    ):
+        file = Path(folder) / "view.html"
+        file.write_text(self_contained(opened), encoding="utf-8")
+        page.goto(file.as_uri())
+        page.wait_for_selector("body[data-ready], #refused")
+        if page.locator("#refused").count():
+            raise RunError(f"{opened.title}: {page.inner_text('#refused')}")
+        yield page
 
 
 def write_film(opened: Opened, out: Path, cut: Cut, progress: Progress) -> int:

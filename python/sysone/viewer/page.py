@@ -11,9 +11,9 @@ import hashlib
 import importlib.util
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sysone.runs.errors import RunError
 from sysone.viewer.document import Opened, encode
@@ -103,16 +103,19 @@ def self_contained(opened: Opened) -> str:
     Raises:
         RunError: a document cannot be made, or all together are too large.
     """
-    packed: dict[str, str] = {}
+    packed: dict[str, dict[str, str]] = {"documents": {}, "more": {}}
     total = 0
-    for name, make in opened.documents.items():
-        packed[name] = _pack(encode(make()))
-        total += len(packed[name])
-        if total > MOST_FILE_BYTES:
-            raise RunError(
-                f"{opened.title} is larger than {MOST_FILE_BYTES >> 20} MiB as one file; "
-                "name one of its parts, or leave --html out"
-            )
+    parts: dict[str, Mapping[str, Callable[[], Any]]]
+    parts = {"documents": opened.documents, "more": opened.more}
+    for kind, makers in parts.items():
+        for name, make in makers.items():
+            packed[kind][name] = _pack(encode(make()))
+            total += len(packed[kind][name])
+            if total > MOST_FILE_BYTES:
+                raise RunError(
+                    f"{opened.title} is larger than {MOST_FILE_BYTES >> 20} MiB as one file; "
+                    "name one of its parts, or leave --html out"
+                )
     script = bundle()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # The chart library is unpacked by this script and loaded from a blob, which it may trust.
@@ -125,7 +128,7 @@ def self_contained(opened: Opened) -> str:
     style = (PAGE / "style.css").read_text(encoding="utf-8")
     library = charts_library()
     charts = _block("embedded-charts", _pack(library.read_bytes())) if library else ""
-    embedded = {"first": opened.first, "documents": packed, "pictures": _pictures(opened)}
+    embedded = {"first": opened.first, **packed, "pictures": _pictures(opened)}
     data = _block("embedded-data", _json(embedded))
     return _shell(
         head=f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'

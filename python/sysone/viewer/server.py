@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,8 +69,8 @@ def make_app(opened: Opened, poll_s: float = POLL_S) -> Starlette:
             return Response(status_code=404)
         return FileResponse(path, media_type="text/javascript")
 
-    async def document(request: Request) -> Response:
-        make = opened.documents.get(_name(request, opened))
+    async def made(request: Request, makers: Mapping[str, Callable[[], Any]]) -> Response:
+        make = makers.get(_name(request, opened))
         if make is None:
             return _refused(f"there is no {_name(request, opened)!r} here", 404)
         try:
@@ -78,6 +78,12 @@ def make_app(opened: Opened, poll_s: float = POLL_S) -> Starlette:
         except RunError as error:
             return _refused(str(error))
         return Response(data, media_type="application/json")
+
+    async def document(request: Request) -> Response:
+        return await made(request, opened.documents)
+
+    async def more(request: Request) -> Response:
+        return await made(request, opened.more)
 
     async def verify(request: Request) -> Response:
         check = opened.verify.get(_name(request, opened))
@@ -105,6 +111,7 @@ def make_app(opened: Opened, poll_s: float = POLL_S) -> Starlette:
             Route("/page/{name}", file),
             Route("/charts.js", charts),
             Route("/document", document),
+            Route("/more", more),
             Route("/verify", verify, methods=["POST"]),
             Route("/picture/{name:path}", picture),
             Route("/live", live),

@@ -10,13 +10,18 @@ const CANDIDATES_SHOWN = 24;
 export function arcView(doc, context) {
   const {height, width, palette, steps, start} = doc.data;
   const pictures = picturesOf(start, steps, width * height);
-  const masks = masksOf(steps);
+  let offers = [], masks = () => [], refused = null;
   const view = {step: 1, start: 0, duration: Math.max(1, steps.length), controls: [], marks: marksOf(steps)};
   const mask = h("input", {type: "checkbox", checked: true, onchange: () => context.redraw()});
   const changed = h("input", {type: "checkbox", checked: true, onchange: () => context.redraw()});
   view.controls.push(h("label", {}, mask, t("mask")), h("label", {}, changed, t("changed")));
   view.charts = chartsOf(steps);
   const graph = graphOf(steps);
+  view.complete = (found) => {
+    offers = found.offers || [];
+    masks = masksOf(offers);
+    refused = found.refused || null;
+  };
   // One step a second would be slow: the clock of a trace runs in steps.
   view.where = (time) => {
     const step = steps[Math.floor(time + 1e-9) - 1];
@@ -143,7 +148,7 @@ export function arcView(doc, context) {
       ["changed_cells", step.changed], ["states", step.to === null ? null : `${step.from} → ${step.to}`],
       ["frames", step.pictures], ["model_ms", step.ms === null ? null : `${step.ms} ms`]]}];
     if (step.wake || step.report) sections.push({title: t("wake"), rows: notesOf(step)});
-    const found = step.candidates, told = step.probabilities;
+    const found = offers[at - 1], told = step.probabilities;
     if (found || told) {
       const chosen = label(step), first = found ? found.first : [];
       const names = [...new Set([...Object.keys(told || {}), ...(told || first.includes(chosen) ? [] : [chosen]), ...first])].slice(0, CANDIDATES_SHOWN);
@@ -154,6 +159,7 @@ export function arcView(doc, context) {
           tone: name === chosen ? "good" : "accent", mark: name === chosen ? "chosen" : ""};
       })});
     }
+    if (refused) sections.push({title: t("candidates"), note: refused});
     return sections;
   };
 
@@ -208,10 +214,10 @@ function picturesOf(start, steps, size) {
   };
 }
 
-function masksOf(steps) {
+function masksOf(offers) {
   const changes = [];
-  steps.forEach((step, i) => {
-    if (step.candidates && step.candidates.mask) changes.push([i, step.candidates.mask]);
+  offers.forEach((offer, i) => {
+    if (offer && offer.mask) changes.push([i, offer.mask]);
   });
   return (at) => {
     let found = changes.length ? changes[0][1] : [];

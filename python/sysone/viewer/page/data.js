@@ -52,17 +52,25 @@ export class Source {
     return this.embedded === null;
   }
 
-  async document(name) {
-    let found;
+  async get(kind, name) {
     if (this.embedded) {
-      const packed = this.embedded.documents[name];
+      const packed = this.embedded[kind === "document" ? "documents" : kind][name];
       if (packed === undefined) throw new Error(`${name} is not in this file`);
-      found = JSON.parse(await unpack(packed));
-    } else {
-      const response = await fetch(`document?name=${encodeURIComponent(name)}`);
-      found = await response.json();
-      if (!response.ok) throw new Error(found.error || response.statusText);
+      return JSON.parse(await unpack(packed));
     }
+    const response = await fetch(`${kind}?name=${encodeURIComponent(name)}`);
+    const found = await response.json();
+    if (!response.ok) throw new Error(found.error || response.statusText);
+    return found;
+  }
+
+  // What a document tells once it is shown.
+  more(name) {
+    return this.get("more", name);
+  }
+
+  async document(name) {
+    const found = await this.get("document", name);
     if (found.format !== FORMAT) throw new Error(`format ${found.format}, expected ${FORMAT}`);
     return found;
   }

@@ -64,6 +64,7 @@ class Screen {
   show(name, doc, following = false) {
     const make = VIEWS[doc.kind];
     if (!make) throw new Error(`${doc.kind}: ${t("unknown_kind")}`);
+    delete document.body.dataset.complete;
     this.name = name;
     this.doc = doc;
     this.inspected = 0;
@@ -97,6 +98,16 @@ class Screen {
     if (doc.live && this.source.served && !following) this.follow();
     document.body.dataset.ready = doc.kind;
     performance.mark("shown");
+    if (doc.more) this.complete(name, doc, view);
+  }
+
+  // What takes longer comes when the screen is there; in other words or colours it is there already.
+  async complete(name, doc, view) {
+    if (!doc.told) doc.told = this.source.more(name).catch((error) => ({refused: error.message}));
+    view.complete(await doc.told);
+    if (this.view !== view) return;
+    document.body.dataset.complete = doc.kind;
+    this.changed();
   }
 
   follow() {
