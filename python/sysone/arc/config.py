@@ -44,6 +44,9 @@ class StageA(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: int = 200
     batch: int = 4
     lr: float = 3e-4
+    augment: bool = True
+    max_candidates: int = 8
+    """Of a choice as many as its leaves are aligned of; 0: all."""
 
 
 class StageB(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,12 +2,12 @@
 
 Where no large model is at hand, stage A draws the student's states towards what can be computed
 from the same picture: which colours lie in which patch, where the things of each colour are and
-how many, where edges and changes are. A fixed random projection makes vectors of it, which keeps
-distances (Johnson and Lindenstrauss 1984).
+how many, where edges and changes are; and of each candidate what lies where it leads and what it
+gets nearer to (see `sysone.arc.learn.leaf_facts`). A fixed random projection makes vectors of it,
+which keeps distances (Johnson and Lindenstrauss 1984).
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
@@ -17,6 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from sysone.arc.learn.leaf_facts import PLACES, WAYS, LeafFacts, changed_cells
+from sysone.arc.system1.leaf import Question
 from sysone.arc.vision import on_screen
 from sysone_core import grids
 
@@ -25,7 +27,6 @@ PATCH: Final = 8
 SIDE: Final = 64
 VALUES: Final = grids.VALUES
 SEED: Final = 2026
-_ROW: Final = re.compile(r"^(\d{1,2}):([0-9a-f*]+)$", re.MULTILINE)
 
 Vector = NDArray[np.float32]
 
@@ -57,10 +58,7 @@ def things(screen: NDArray[np.uint8], text: str) -> Vector:
     edges[1:] += screen[1:] != screen[:-1]
     side = SIDE // PATCH
     parts.append(edges.reshape(side, PATCH, side, PATCH).mean((1, 3)).ravel())
-    changed = np.zeros((SIDE, SIDE), np.float32)
-    for number, row in _ROW.findall(text):
-        for x, letter in enumerate(row[:SIDE]):
-            changed[min(int(number), SIDE - 1), x] = letter == "*"
+    changed = changed_cells(text).astype(np.float32)
     parts.append(4 * changed.reshape(side, PATCH, side, PATCH).mean((1, 3)).ravel())
     return np.concatenate([np.asarray(part, np.float32) for part in parts])
 
@@ -78,11 +76,13 @@ class FactsTeacher:
         self.paths: Counter[str] = Counter()
         self._device = torch.device(device)
         rng = np.random.default_rng(SEED)
-        sizes = (SIDE * VALUES, 6 * VALUES + 2 * SIDE)
-        self._projections = [
-            torch.from_numpy((rng.normal(size=(n, HIDDEN)) / math.sqrt(n)).astype(np.float32))
-            for n in sizes
-        ]
+
+        def drawn(size: int) -> Any:
+            made = rng.normal(size=(size, HIDDEN)) / math.sqrt(size)
+            return torch.from_numpy(made.astype(np.float32))
+
+        self._projections = [drawn(SIDE * VALUES), drawn(6 * VALUES + 2 * SIDE)]
+        self._leaf_projections = [drawn(PLACES), drawn(WAYS)]
 
     def device(self) -> Any:
         """Where its vectors are."""
@@ -104,3 +104,12 @@ class FactsTeacher:
             for known, projection in zip(facts, self._projections, strict=True)
         ]
         return [found[index % len(found)].to(self._device) for index in range(layers)]
+
+    def leaf_states(self, questions: Sequence[Question], layers: int) -> list[list[Any]]:
+        """Of each layer and question [K, 128]: what lies at the cells, to what they lead."""
+        facts = [LeafFacts(question) for question in questions]
+        found = [
+            [torch.from_numpy(known.places()) @ self._leaf_projections[0] for known in facts],
+            [torch.from_numpy(known.ways()) @ self._leaf_projections[1] for known in facts],
+        ]
+        return [[part.to(self._device) for part in found[i % len(found)]] for i in range(layers)]

@@ -199,11 +199,24 @@ class TinyBackend:
 
     def together(self, questions: Sequence[Question]) -> list[Tensor]:
         """All questions in one forward pass: prefixes in a row each, tails branched from these."""
+        found, rows = self._branched(questions, None)
+        return [found[index, :count] for index, count in enumerate(rows)]
+
+    def leaf_states(self, questions: Sequence[Question], layers: int) -> list[list[Tensor]]:
+        """The same of each of the last ``layers`` blocks: per layer and question [K, hidden]."""
+        kept: list[Tensor] = []
+        _, rows = self._branched(questions, kept)
+        return [
+            [states[index, :count] for index, count in enumerate(rows)] for states in kept[-layers:]
+        ]
+
+    def _branched(
+        self, questions: Sequence[Question], keep: list[Tensor] | None
+    ) -> tuple[Tensor, list[int]]:
         tails = [tails_of(question) for question in questions]
         cache, _ = self.module.start(self._images([q.grid for q in questions]))
         shared = [tokenise(q.state_part + q.question_part) for q in questions]
         cache, _ = self.module.extend(cache, shared)
         most = max(map(len, tails))
         padded = [[*row, *[Text([], [])] * (most - len(row))] for row in tails]
-        found = self.module.branch(cache, padded)
-        return [found[index, : len(row)] for index, row in enumerate(tails)]
+        return self.module.branch(cache, padded, keep), [len(row) for row in tails]

@@ -252,10 +252,18 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
         mask = torch.cat([cache.mask, padding], -1)
         return Cache(layers, mask, cache.lengths + lengths[:, 0], cache.planes), hidden[:, 0]
 
-    def branch(self, cache: Cache, tails: list[list[Text]]) -> Tensor:
-        """The vector [B, N, width] of each tail: the hidden state of its last token."""
+    def branch(
+        self, cache: Cache, tails: list[list[Text]], keep: list[Tensor] | None = None
+    ) -> Tensor:
+        """The vector [B, N, width] of each tail: the hidden state of its last token.
+
+        ``keep`` is given the last tokens' states after every block, if there.
+        """
         x, lengths = self.read(tails, cache.planes)
-        hidden, _ = self.run(x, lengths, cache)
+        kept: list[Tensor] = []
+        hidden, _ = self.run(x, lengths, cache, None if keep is None else kept)
+        if keep is not None:
+            keep.extend(_last(states, lengths) for states in kept)
         return _last(hidden, lengths)
 
     def plain(self, images: Tensor, texts: list[Text]) -> Tensor:
