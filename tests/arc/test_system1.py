@@ -22,8 +22,9 @@ from sysone.arc.system1.backend import TinyBackend, TooLongError, common  # noqa
 from sysone.arc.system1.heads import DecisionHeads  # noqa: E402
 from sysone.arc.system1.model import System1Model, fresh  # noqa: E402
 from sysone.arc.system1.player import ModelSystem1, SharedModel  # noqa: E402
-from sysone.arc.system1.tiny import OUT, TinyVLM  # noqa: E402
+from sysone.arc.system1.tiny import NEAR, OUT, RANKS, TinyVLM  # noqa: E402
 from sysone.arc.system1.tokens import Text, tokenise  # noqa: E402
+from sysone.arc.vision import to_array  # noqa: E402
 from sysone.runs.errors import RunError  # noqa: E402
 
 pytestmark = pytest.mark.learn
@@ -54,6 +55,22 @@ def question(count: int = 7, seed: int = 0, state: str = "header\n12:*0*1*2") ->
 def test_the_size_is_as_promised() -> None:
     assert 1_000_000 <= sum(w.numel() for w in TinyVLM().parameters()) <= 1_200_000
     assert TinyVLM().see(torch.zeros(2, 3, 64, 64))[0].shape == (2, 64, 128)
+
+
+def test_a_cell_knows_how_far_the_rarest_colours_are() -> None:
+    shown = np.full((64, 64), 5, np.uint8)
+    shown[::9, 3::7] = 4
+    shown[40:43, 10] = 9
+    shown[2, 60] = 14
+    found = TinyVLM().distances(torch.from_numpy(to_array(shown))[None])[0].numpy()
+    y, x = np.mgrid[:64, :64]
+    for rank, colour in enumerate((14, 9, 4, 5)):
+        cells = np.argwhere(shown == colour)
+        steps = np.abs(y[..., None] - cells[:, 0]) + np.abs(x[..., None] - cells[:, 1])
+        nearest = steps.min(-1)
+        np.testing.assert_allclose(found[rank], nearest / 64, atol=1e-6)
+        np.testing.assert_allclose(found[RANKS + rank], np.exp(-nearest / NEAR), atol=1e-6)
+    assert (found[4:RANKS] == 2).all()  # colours that are not there
 
 
 @pytest.mark.parametrize("count", [2, 7, 255])

@@ -3,7 +3,8 @@
 Pictures of 64x64 in patches of 8x8 pass one block that sees all of them; then four causal blocks
 read patches and text. Positions turn (rotary). A token that names a cell (see
 `sysone.arc.system1.tokens`) carries the same two-dimensional features as the patches, and looks
-at the picture around that cell, so that a candidate sees what it would click on.
+at the picture around that cell, so that a candidate sees what it would click on, and how far it is
+from there to the rarest colours.
 
 Masks are additive float32 (0 or -1e9), never boolean: a boolean mask joined with the causal one
 makes rows of padding all -inf, and softmax NaN.
@@ -35,6 +36,10 @@ LOOK: Final = (-8, -4, 0, 4, 8)
 """Where a cell is looked around, in cells: the neighbours of a thing of up to six."""
 FAR: Final = (-32, -24, -16, -8, 0, 8, 16, 24, 32)
 """The same from afar, where the rarest colour and the share of floor in 8x8 cells are seen."""
+RANKS: Final = 8
+"""Colours, the rarest first, to whose nearest cells a cell knows how far it is."""
+NEAR: Final = 12.0
+"""Cells over which nearness falls to a third."""
 EDGE: Final = 32
 """Cells around a picture that may be looked at and hold nothing."""
 
@@ -52,7 +57,7 @@ class Cache:
     lengths: Tensor
     """int64 [B]: the position of the next token."""
     planes: Tensor
-    """What a cell can look at, with an edge around it, [B, PLANES + 2, 128, 128]."""
+    """What a cell can look at, with an edge around it, [B, PLANES + 2 + 2 * RANKS, 128, 128]."""
 
 
 class Block(nn.Module):  # type: ignore[misc]
@@ -95,6 +100,7 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
             self.looking = Block(width)
             self.blocks = nn.ModuleList(Block(width) for _ in range(blocks))
             self.norm = nn.LayerNorm(width)
+            self.ranges = nn.Linear(2 * RANKS, width, bias=False)
             nn.init.normal_(self.bytes.weight, std=0.5)
         side = 64 // PATCH
         centres = torch.arange(side) * PATCH + (PATCH - 1) / 2
@@ -118,12 +124,34 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
 
         Of images float32 [B, 3, 64, 64]: [B, 2, 64, 64]. Colours of no palette are all one.
         """
-        away = (images[:, None] - self.palette[None, :, :, None, None]).abs().sum(2)
-        planes = (away < 1e-3).float()
-        shares = planes.mean((2, 3))
+        planes, shares = self._values(images)
         rare = -torch.log(shares.clamp_min(1 / 4096)) / math.log(4096)
         most = (shares == shares.amax(1, keepdim=True)).float()
         return torch.einsum("bvyx,bcv->bcyx", planes, torch.stack([rare, most], 1))
+
+    def _values(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Where each colour of the palette is, [B, 16, 64, 64], and its share, [B, 16]."""
+        away = (images[:, None] - self.palette[None, :, :, None, None]).abs().sum(2)
+        planes = (away < 1e-3).float()
+        return planes, planes.mean((2, 3))
+
+    def distances(self, images: Tensor) -> Tensor:
+        """How far each cell is from the rarest colours, in a straight line, [B, 2 * RANKS, 64, 64].
+
+        First steps over 64, 2 where there is no such colour, then nearness, which is 1 there and
+        falls with the distance. Two sweeps an axis (Rosenfeld and Pfaltz 1968).
+        """
+        planes, shares = self._values(images)
+        order = torch.where(shares > 0, shares, 2.0).argsort(dim=1, stable=True)[:, :RANKS]
+        there = planes.gather(1, order[:, :, None, None].expand(-1, -1, *planes.shape[2:]))
+        found = (1 - there) * 128
+        steps = torch.arange(found.shape[-1], device=found.device, dtype=found.dtype)
+        for axis in (2, 3):
+            along = steps if axis == 3 else steps[:, None]
+            before = (found - along).cummin(axis).values + along
+            after = (found + along).flip(axis).cummin(axis).values.flip(axis) - along
+            found = torch.minimum(before, after)
+        return torch.cat([found / 64, torch.exp(-found / NEAR)], 1)
 
     def see(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Visual tokens [B, 64, width] of images float32 [B, 3, 64, 64], and their planes."""
@@ -136,7 +164,7 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
         around = functional.pad(counted, (4, 3, 4, 3))
         rarest = functional.max_pool2d(around[:, :1], PATCH, 1)
         floor = functional.avg_pool2d(around[:, 1:], PATCH, 1)
-        every = torch.cat([planes, rarest, floor], 1)
+        every = torch.cat([planes, rarest, floor, self.distances(images)], 1)
         return seen, functional.pad(every, (EDGE,) * 4)
 
     def look(self, planes: Tensor, rows: Tensor, cells: Tensor) -> Tensor:
@@ -148,7 +176,9 @@ class TinyVLM(nn.Module):  # type: ignore[misc]
             y = cells[:, 1, None, None] + moved[None, :, None]
             return planes[:, first:last][rows[:, None, None], :, y, x].flatten(1)
 
-        return self.near(around(LOOK, 0, PLANES)) + self.far(around(FAR, PLANES, PLANES + 2))
+        near, far = around(LOOK, 0, PLANES), around(FAR, PLANES, PLANES + 2)
+        ranges = around((0,), PLANES + 2, PLANES + 2 + 2 * RANKS)
+        return self.near(near) + self.far(far) + self.ranges(ranges)
 
     def read(self, texts: list[list[Text]], planes: Tensor) -> tuple[Tensor, Tensor]:
         """Embedded tokens [B, N, T, width] of N texts a row, right-padded; real lengths [B, N]."""
