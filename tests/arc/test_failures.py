@@ -343,6 +343,24 @@ def test_a_stubborn_model_walks_in_no_circle() -> None:
     assert visited[0] > 3 * visited[1]
 
 
+def test_an_explorer_beside_a_model_plays_as_it_does_alone() -> None:
+    """A model that reads few candidates takes none from the explorer."""
+
+    def played(agent: Agent) -> list[str]:
+        env = MockEnv(0, "competition")
+        agent.begin(env.first())
+        actions = []
+        for _ in range(60):
+            action, record = agent.decide()
+            assert agent.system1 is None or record.n_candidates <= 3
+            actions.append(action.text)
+            agent.note(action, env.step(action))
+        return actions
+
+    beside = Agent(system1=Stubborn(), max_candidates=2, explorer_weight=1e9)
+    assert played(beside) == played(Agent())
+
+
 def test_a_drawn_candidate_is_the_same_for_a_seed() -> None:
     def played(seed: int) -> list[str]:
         agent = Agent(system1=Stubborn(), max_candidates=8, raw_policy=True, sample=True, seed=seed)

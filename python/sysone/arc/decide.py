@@ -204,7 +204,9 @@ class Agent:
         candidates = build_candidates(seen, self.max_candidates)
         if len(candidates) == 1:
             return candidates[0], StepRecord(FORCED, 1, reason="one candidate")
-        self._wish = self._wished(seen, candidates)
+        # The model reads a few; the explorer takes a level for searched when it has tried all.
+        offered = build_candidates(seen) if self.max_candidates < MAX_CANDIDATES else candidates
+        self._wish = self._wished(seen, candidates, offered)
         if self._wish is not None and self._wish.id == RESET_ID:
             return self._wish, StepRecord(FORCED, len(candidates), reason="dead end")
         # Where a checkpoint says how sure is sure, System-1 is asked before anybody is woken.
@@ -227,14 +229,16 @@ class Agent:
             record = StepRecord(MODEL, len(candidates), probabilities[best], shares[:3])
             record.shares = shares
             return candidates[best], record
-        return self._explore(seen, candidates)
+        return self._explore(seen, offered)
 
-    def _wished(self, seen: Observation, candidates: list[Action]) -> Action | None:
-        """What the explorer would do; a click that is no candidate becomes one."""
+    def _wished(
+        self, seen: Observation, candidates: list[Action], offered: list[Action]
+    ) -> Action | None:
+        """What the explorer would do of all that is offered; it becomes a candidate."""
         if self.system1 is None or self.explorer_weight == 1 or self._failures >= FAILURES_IN_A_ROW:
             return None
         try:
-            wish = self.explorer.choose(seen, candidates, self.memory, self.guard.may_reset(seen))
+            wish = self.explorer.choose(seen, offered, self.memory, self.guard.may_reset(seen))
         except Exception:
             self.errors["policy"] += 1
             return None
@@ -242,7 +246,10 @@ class Agent:
             return wish if self.guard.may_reset(seen) else None
         if wish.id not in seen.available_actions:
             return None
-        _add(candidates, wish)
+        if wish.is_click:
+            _add(candidates, wish)
+        elif wish not in candidates:
+            candidates.append(wish)
         return wish
 
     def _with_proposals(self, candidates: list[Action]) -> list[Action]:
