@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from sysone.arc.learn.compare import UNIFORM, by_game, chosen_rows, main, summary  # noqa: E402
-from sysone.arc.learn.rows import Row  # noqa: E402
-from sysone.arc.system1 import checkpoint  # noqa: E402
-from sysone.arc.system1.model import fresh  # noqa: E402
+from sysone.arc.learn.compare import UNIFORM, by_game, chosen_rows, main, summary
+from sysone.arc.learn.rows import Row
+from sysone.arc.system1 import checkpoint
+from sysone.arc.system1.model import fresh
 
 pytestmark = pytest.mark.learn
 

@@ -91,7 +91,7 @@ class Hybrid(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_actions: int = 2000
     novelty: Literal["masked", "raw"] = "masked"
     system2_weight: float = 2.0
-    explorer_weight: float = 100.0
+    explorer_weight: float = 10_000.0
     """Factor on what the explorer would do; 1: the model is not told."""
 
 

@@ -338,16 +338,18 @@ class Agent:
         proposed = set(self._proposed)
         weighted = list(probabilities)
         for index, action in enumerate(candidates):
+            if action == self._wish:
+                # The explorer knows what was tried, and may want it again all the same.
+                weighted[index] *= self.explorer_weight
+                continue
             edge = edges.get(action)
             if edge is not None and edge.kind in (NO_OP, DIED):
                 weighted[index] *= NO_OP_PRIOR if edge.kind == NO_OP else DEADLY_PRIOR
             elif edge is None and action in proposed:
                 weighted[index] *= self.waker.rules.system2_weight
-            elif edge is not None and edge.kind == MOVED_ON and action is not self._wish:
+            elif edge is not None and edge.kind == MOVED_ON:
                 target = self.memory.graph.get(edge.target)
                 weighted[index] /= 1 + (1 if target is None else target.visits)
-            if action is self._wish:
-                weighted[index] *= self.explorer_weight
         total = in_order(weighted)
         return [value / total for value in weighted] if total > 0 else probabilities
 
