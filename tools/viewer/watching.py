@@ -31,7 +31,7 @@ PATIENCE_S = 120.0
 ARENA = ("sysone.arena", "run", "--red", "std_2027_team", "--blue", "std_2027_econ")
 ARENA += ("--trusted-local", "--duration", "300", "--timeout", "30", "--startup-timeout", "120")
 TREX = ("sysone", "trex", "--no-baselines", "--seeds", "1", "--duration", "20")
-DRIVE = ("sysone", "drive", "run", "--subset", "10001-10006", "--agent", "stub", "--traffic", "8")
+DRIVE = ("sysone", "drive", "run", "--subset", "10000-10005", "--agent", "stub", "--traffic", "8")
 DRIVE += ("--seeds", "0,1")
 
 
