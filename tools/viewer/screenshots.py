@@ -71,6 +71,8 @@ def main() -> None:
         for picture, (paths, act) in PICTURES.items():
             with open_page(open_paths([folder / path for path in paths]), *SIZE) as page:
                 page.wait_for_selector("#charts[data-ready]")
+                if page.evaluate("sysoneView.doc.more"):
+                    page.wait_for_selector("body[data-complete]")
                 page.evaluate(act)
                 page.wait_for_timeout(500)
                 out = DOCS / f"{picture}.png"
